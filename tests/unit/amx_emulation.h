@@ -2,6 +2,9 @@
 #ifndef TESTS_AMX_EMULATION_H
 #define TESTS_AMX_EMULATION_H
 
+#include "codegen/codegen.h"
+#include "codegen/compiler.h"
+
 /* The tile instructions of AMX, as the manual defines them, for code that is to run anywhere. What
  * they fault on traps. */
 static const char amx_emulation[] =
@@ -57,5 +60,18 @@ static const char amx_emulation[] =
     "#define KC_STREAM(to, from) __builtin_memcpy(to, from, 64)\n"
     "#define KC_DOT(c, a, b) emu_dot(c, a, b)\n"
     "#define KC_DOT_BYTES(c, a, b) emu_dot_bytes(c, a, b)\n";
+
+/* Emulated: with these instructions, for the machine's lowest target. Returns the code, caller frees. */
+static inline uint8_t *amx_compile(const codegen_t *gen, bool emulated, size_t *n, err_t *err)
+{
+    if (!emulated) return codegen_compile(gen, n, err);
+    str_t text = {0};
+    str_add(&text, amx_emulation);
+    codegen_print(gen, &text);
+    const char *unit = str_text(&text);
+    uint8_t *bytes = compiler_run(NULL, 1, &unit, "", n, err);
+    str_fini(&text);
+    return bytes;
+}
 
 #endif

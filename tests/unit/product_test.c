@@ -112,19 +112,6 @@ static void hand_case(case_t *c, bool bf16, int i)
     finish_case(c, false, hand[i].pad);
 }
 
-/* Emulated: with the tile instructions of amx_emulation.h, for the machine's lowest one. */
-static uint8_t *compile_code(const codegen_t *gen, bool emulated, size_t *n, err_t *err)
-{
-    if (!emulated) return codegen_compile(gen, n, err);
-    str_t text = {0};
-    str_add(&text, amx_emulation);
-    codegen_print(gen, &text);
-    const char *unit = str_text(&text);
-    uint8_t *bytes = compiler_run(NULL, 1, &unit, "", n, err);
-    str_fini(&text);
-    return bytes;
-}
-
 /* Of cases that are cut. */
 static code_t *compile_cut(case_t *cases, int n, const char *target, bool emulated)
 {
@@ -139,7 +126,7 @@ static code_t *compile_cut(case_t *cases, int n, const char *target, bool emulat
         cases[i].product.step.parts = tiles_n_part(&cases[i].product);
     }
     assert_int_equal(codegen_init(&gen, target_find(target, &err), n, kernels, &err), 0);
-    uint8_t *bytes = compile_code(&gen, emulated, &n_bytes, &err);
+    uint8_t *bytes = amx_compile(&gen, emulated, &n_bytes, &err);
     code_t *code = bytes ? code_load(bytes, n_bytes, &err) : NULL;
     if (!code) fail_msg("%s", err.text);
     for (int i = 0; i < n; i++) {

@@ -97,18 +97,6 @@ static void check_case(const case_t *c, plan_kernel_fn *fn)
     free(arena);
 }
 
-static uint8_t *compile_code(const codegen_t *gen, bool emulated, size_t *n, err_t *err)
-{
-    if (!emulated) return codegen_compile(gen, n, err);
-    str_t text = {0};
-    str_add(&text, amx_emulation);
-    codegen_print(gen, &text);
-    const char *unit = str_text(&text);
-    uint8_t *bytes = compiler_run(NULL, 1, &unit, "", n, err);
-    str_fini(&text);
-    return bytes;
-}
-
 static void check_kernels(bool emulated)
 {
     kernel_t *kernel[N_CASE];
@@ -119,7 +107,7 @@ static void check_kernels(bool emulated)
     size_t n = 0;
     for (int i = 0; i < N_CASE; i++) list[i] = kernel[i] = kernel_of(&cases[i], &weave[i]);
     assert_int_equal(codegen_init(&gen, target_find(amx, &err), N_CASE, list, &err), 0);
-    uint8_t *bytes = compile_code(&gen, emulated, &n, &err);
+    uint8_t *bytes = amx_compile(&gen, emulated, &n, &err);
     code_t *code = bytes ? code_load(bytes, n, &err) : NULL;
     if (!code) fail_msg("%s", err.text);
     for (int i = 0; i < N_CASE; i++) {

@@ -73,19 +73,19 @@ const plan_program_t *plan_find_program(const plan_t *self, const char *name)
     return NULL;
 }
 
-static int64_t fill_up(int64_t n)
+int64_t plan_woven_fill(int64_t n)
 {
     return (n + PLAN_WOVEN - 1) / PLAN_WOVEN * PLAN_WOVEN;
 }
 
 int64_t plan_woven_rows(const plan_gemm_step_t *step)
 {
-    return fill_up(step->stride_b > 0 ? step->batch * step->k : step->k);
+    return plan_woven_fill(step->stride_b > 0 ? step->batch * step->k : step->k);
 }
 
 int64_t plan_woven_count(const plan_gemm_step_t *step)
 {
-    return fill_up(step->n) * plan_woven_rows(step);
+    return plan_woven_fill(step->n) * plan_woven_rows(step);
 }
 
 int64_t plan_step_work(const plan_step_t *step)

@@ -149,6 +149,7 @@ void plan_destroy(plan_t **self_p);
 const plan_program_t *plan_find_program(const plan_t *self, const char *name); /* NULL: absent */
 /* Of a woven B: rows of a panel, all entries'; elements of all panels. */
 enum { PLAN_WOVEN = 32 };
+int64_t plan_woven_fill(int64_t n); /* the next multiple */
 int64_t plan_woven_rows(const plan_gemm_step_t *step);
 int64_t plan_woven_count(const plan_gemm_step_t *step);
 /* What the work of a kernel, or of a product with a kernel of its own, is cut into. */

@@ -195,8 +195,7 @@ static int product_step(dot_t *p, matrices_t *x, plan_gemm_step_t *s)
     return bad;
 }
 
-/* The value behind bijective views of v. */
-static ir_val_t behind_views(const lower_t *lower, ir_val_t v)
+ir_val_t gemm_behind_views(const lower_t *lower, ir_val_t v)
 {
     for (;;) {
         const ir_op_t *op = ir_def(lower->fn, v);
@@ -245,7 +244,7 @@ int gemm_prepare(lower_t *self, const ir_op_t *op)
     }
     for (int side = 0; side < 2; side++)
         if (bad & (side ? GEMM_BAD_B : GEMM_BAD_A))
-            self->value[behind_views(self, op->in[side])].root = true;
+            self->value[gemm_behind_views(self, op->in[side])].root = true;
     if (bad) bad = attempt(self, op, &x, &s);
     for (int side = 0; side < 2; side++)
         if (bad & (side ? GEMM_BAD_B : GEMM_BAD_A)) self->value[op->in[side]].root = true;

@@ -183,6 +183,8 @@ void group_flatten(lower_t *self, group_t *group);
 bool group_build_member(lower_t *self, group_t *group, member_t *m);
 
 /* --- gemm.c: dot_general to GEMM steps -------------------------------------------------------- */
+/* The value behind bijective views of v that have no storage. */
+ir_val_t gemm_behind_views(const lower_t *self, ir_val_t v);
 /* Can the GEMM library read or write the operands as they are stored? Marks as roots the operands
  * that need copies. */
 int gemm_prepare(lower_t *self, const ir_op_t *op);

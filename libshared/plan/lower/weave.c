@@ -44,17 +44,6 @@ static int way_of(const lower_t *self, const plan_gemm_step_t *g, ir_val_t v)
     return parts && g->batch * g->k == rows ? WEAVE_BY_ROWS : -1;
 }
 
-/* The value that is read behind views without storage. */
-static ir_val_t behind_views(const lower_t *self, ir_val_t v)
-{
-    for (;;) {
-        const ir_op_t *op = ir_def(self->fn, v);
-        bool view = op && (op->code == OP_reshape || op->code == OP_transpose);
-        if (self->value[v].root || !view) return v;
-        v = op->in[0];
-    }
-}
-
 static void want(lower_t *self, ir_val_t v, int way, const plan_gemm_step_t *g)
 {
     if (!woven_of(self, v)) {
@@ -67,7 +56,7 @@ static void want(lower_t *self, ir_val_t v, int way, const plan_gemm_step_t *g)
 
 static void refuse(lower_t *self, ir_val_t v)
 {
-    woven_t *woven = woven_of(self, behind_views(self, v));
+    woven_t *woven = woven_of(self, gemm_behind_views(self, v));
     if (woven) woven->refused = true;
 }
 
@@ -80,7 +69,7 @@ static void refuse_others(lower_t *self, const ir_op_t *op)
     bool product = op->code == OP_dot_general && gemm_describe(self, op, NULL, root, &g) == 0 &&
                    root[0] != root[1] && way_of(self, &g, root[1]) >= 0;
     for (int i = 0; i < op->n_in && !view; i++)
-        if (!product || behind_views(self, op->in[i]) != root[1]) refuse(self, op->in[i]);
+        if (!product || gemm_behind_views(self, op->in[i]) != root[1]) refuse(self, op->in[i]);
     for (int r = 0; r < op->n_region; r++)
         for (int i = 0; i < op->region[r]->n_op; i++) refuse_others(self, op->region[r]->op[i]);
 }
@@ -103,15 +92,11 @@ void weave_choose(lower_t *self)
         if (woven_of(self, v) && woven_of(self, v)->refused) self->value[v].woven = 0;
 }
 
-static int64_t fill_up(int64_t n)
-{
-    return (n + PLAN_WOVEN - 1) / PLAN_WOVEN * PLAN_WOVEN;
-}
-
 /* Storage for one way, made by the group that comes next. */
 static ir_val_t new_value(lower_t *self, ir_val_t v, const woven_t *woven)
 {
-    ir_type_t type = ir_type(DT_BF16, 2, (int64_t[]){fill_up(woven->rows), fill_up(woven->cols)});
+    ir_type_t type = ir_type(
+        DT_BF16, 2, (int64_t[]){plan_woven_fill(woven->rows), plan_woven_fill(woven->cols)});
     ir_val_t fresh = ir_region_new(self->fn, 1, &type)->arg;
     self->value = mem_realloc(self->value, self->fn->n_value * sizeof *self->value);
     self->value[fresh] = self->value[v];
@@ -134,7 +119,8 @@ bool weave_place(lower_t *self, const ir_op_t *op)
     double count = (double)woven->rows * (double)woven->cols;
     kernel->kind = KERNEL_WEAVE;
     kernel->weave = weave;
-    kernel->extent = fill_up(woven->rows) / PLAN_WOVEN * (fill_up(woven->cols) / PLAN_WOVEN);
+    kernel->extent = plan_woven_fill(woven->rows) / PLAN_WOVEN *
+                     (plan_woven_fill(woven->cols) / PLAN_WOVEN);
     kernel->grain = GRAIN;
     kernel->bytes = 4 * count;
     kernel->label = mem_printf("weave %lldx%lld%s%s", (long long)woven->rows,
