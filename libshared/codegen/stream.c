@@ -15,7 +15,8 @@ enum {
     FETCH_BYTES = 3072, /* of rows along it, fetched before */
     LINE_BYTES = 64,    /* of a line of the cache */
     NEAR_BYTES = 16384, /* of rows of A that are read again and again */
-    GROUP = 16,         /* columns that a block of them is read for */
+    GROUP = 16,         /* columns that a part of them is read for */
+    MANY_REGISTERS = 32,
 };
 
 /* Vectors of B as f32: kc_v<lanes>; bf16 are the upper halves of f32. */
@@ -71,10 +72,25 @@ static void write_one(const stream_t *s, const char *element, str_t *out)
 
 /* --- B [n, k] --- */
 
-/* How many rows of B at a time: m of them for each fit the registers beside what is loaded. */
-static int rows_together(const stream_t *s)
+/* A block of sums: of so many rows of A by rows of B, one in a vector's lanes each. */
+typedef struct {
+    int rows, width;
+    bool ask; /* for the rows of B that come next */
+} block_t;
+
+/* Rows of A that a block has: all m of them, in parts as equal as they can be. Eight by two want a load more than four
+ * by four, but read a matrix of f32, which memory holds up, once. */
+static int rows_of_block(const stream_t *s)
 {
-    int n = (s->caps.registers - 2 - (int)s->step.m) / ((int)s->step.m + 1);
+    int m = (int)s->step.m, most = s->caps.registers >= MANY_REGISTERS ? 4 : 2;
+    if (s->weight == DT_F32 && most == 4 && m <= 8) most = 8;
+    int parts = (m + most - 1) / most;
+    return (m + parts - 1) / parts;
+}
+
+static int width_of_block(const stream_t *s)
+{
+    int rows = rows_of_block(s), n = (s->caps.registers - 2 - rows) / (rows + 1);
     return n >= 4 ? 4 : n >= 2 ? 2 : 1;
 }
 
@@ -85,80 +101,136 @@ static int64_t rows_ahead(const stream_t *s, int width)
     return rows > width ? rows : width;
 }
 
-/* The terms [p, p + lanes) of `width` rows of B and of all rows of A. */
-static void write_terms(const stream_t *s, int width, int64_t skip, str_t *out)
+/* The terms [p, p + lanes) of a block. */
+static void write_terms(const stream_t *s, block_t block, int64_t skip, str_t *out)
 {
     int lanes = s->caps.lanes;
     str_add(out, "                {");
-    for (int r = 0; r < width; r++) {
+    for (int r = 0; r < block.width; r++) {
         char name[16], address[64];
         snprintf(name, sizeof name, "b%d", r);
         snprintf(address, sizeof address, "row + %" PRId64 " + p", r * s->step.ldb + skip);
         str_add(out, " ");
         write_load(s, name, address, out);
     }
-    for (int i = 0; i < (int)s->step.m; i++) {
+    for (int i = 0; i < block.rows; i++) {
         str_addf(out,
-                 "\n                { const kc_v%d x = *(const kc_v%d *)(a + %" PRId64 " + p);",
+                 "\n                { const kc_v%d x = *(const kc_v%d *)(from + %" PRId64 " + p);",
                  lanes, lanes, i * s->step.lda + skip);
-        for (int r = 0; r < width; r++) str_addf(out, " c%d_%d += x * b%d;", i, r, r);
+        for (int r = 0; r < block.width; r++) str_addf(out, " c%d_%d += x * b%d;", i, r, r);
         str_add(out, " }");
     }
     str_add(out, " }\n");
 }
 
-/* Are rows of A read block by block, for a group of columns each, since the whole of A does not stay in the
+/* Is A read part by part of its terms, for a group of columns each, since the whole of it does not stay in the
  * first-level cache? */
-static bool in_blocks(const stream_t *s)
+static bool in_parts(const stream_t *s)
 {
     return s->step.m * s->step.k * 4 > NEAR_BYTES;
 }
 
-static int64_t block_terms(const stream_t *s)
+static int64_t part_terms(const stream_t *s)
 {
     int64_t line = LINE_BYTES * 8 / dtype_bits(s->weight), terms = NEAR_BYTES / 4 / s->step.m;
     return terms < line ? line : terms / line * line;
 }
 
-/* Partial sums of `width` columns from j, line of the cache by line, then vector by vector. */
-static void write_partial_sums(const stream_t *s, int width, str_t *out)
+/* Where a block's sums are kept between parts. */
+static void write_kept_sum(const stream_t *s, int i, int r, str_t *out)
+{
+    str_addf(out, "part_sum[(j - g0 + %d) * %d + i + %d]", r, (int)s->step.m, i);
+}
+
+/* Partial sums of a block of columns from j and rows from i on, line of the cache by line. */
+static void write_partial_sums(const stream_t *s, block_t block, str_t *out)
 {
     const plan_gemm_step_t *g = &s->step;
     int lanes = s->caps.lanes, line = LINE_BYTES * 8 / dtype_bits(s->weight);
-    int64_t lines = g->k / line * line, whole = g->k / lanes * lanes;
-    bool blocks = in_blocks(s);
-    for (int i = 0; i < (int)g->m; i++)
-        for (int r = 0; r < width; r++) {
+    bool parts = in_parts(s);
+    for (int i = 0; i < block.rows; i++)
+        for (int r = 0; r < block.width; r++) {
             str_addf(out, "            kc_v%d c%d_%d = {0};", lanes, i, r);
-            if (blocks)
-                str_addf(out, " if (p0 > 0) c%d_%d = part_sum[(j - g0 + %d) * %d + %d];", i, r, r,
-                         (int)g->m, i);
+            if (parts) {
+                str_addf(out, " if (p0 > 0) c%d_%d = ", i, r);
+                write_kept_sum(s, i, r, out);
+                str_add(out, ";");
+            }
             str_add(out, "\n");
         }
     str_addf(out,
-             "            const __auto_type row = b + j * %" PRId64 ";\n"
+             "            const float *from = a + i * %" PRId64 ";\n"
              "            int64_t p = %s;\n            for (; p < %s; p += %d) {\n",
-             g->ldb, blocks ? "p0" : "0", blocks ? "p1" : "lines", line);
-    for (int r = 0; r < width; r++)
+             g->lda, parts ? "p0" : "0", parts ? "p1" : "lines", line);
+    for (int r = 0; r < block.width && block.ask; r++)
         str_addf(out, "                __builtin_prefetch(row + %" PRId64 " + p, 0, %d);\n",
-                 (r + (blocks ? GROUP : rows_ahead(s, width))) * g->ldb, blocks ? 2 : 3);
-    for (int skip = 0; skip < line; skip += lanes) write_terms(s, width, skip, out);
-    str_add(out, "            }\n");
-    if (blocks) {
-        str_add(out, "            if (p1 < lines) {\n");
-        for (int i = 0; i < (int)g->m; i++)
-            for (int r = 0; r < width; r++)
-                str_addf(out, "                part_sum[(j - g0 + %d) * %d + %d] = c%d_%d;\n", r,
-                         (int)g->m, i, i, r);
-        str_add(out, "                continue;\n            }\n");
-    }
-    if (lines == whole) return;
-    str_addf(out, "            for (; p < %" PRId64 "; p += %d) {\n", whole, lanes);
-    write_terms(s, width, 0, out);
+                 (r + (parts ? GROUP : rows_ahead(s, block.width))) * g->ldb, parts ? 2 : 3);
+    for (int skip = 0; skip < line; skip += lanes) write_terms(s, block, skip, out);
     str_add(out, "            }\n");
 }
 
-/* `sum`, of a vector's numbers: halves are added until four are left. */
+static void write_keep(const stream_t *s, block_t block, str_t *out)
+{
+    str_add(out, "            if (p1 < lines) {\n");
+    for (int i = 0; i < block.rows; i++)
+        for (int r = 0; r < block.width; r++) {
+            str_add(out, "                ");
+            write_kept_sum(s, i, r, out);
+            str_addf(out, " = c%d_%d;\n", i, r);
+        }
+    str_add(out, "            } else {\n");
+}
+
+/* The vectors behind the last line. */
+static void write_last_terms(const stream_t *s, block_t block, str_t *out)
+{
+    int lanes = s->caps.lanes, line = LINE_BYTES * 8 / dtype_bits(s->weight);
+    int64_t whole = s->step.k / lanes * lanes;
+    if (s->step.k / line * line == whole) return;
+    str_addf(out, "            for (; p < %" PRId64 "; p += %d) {\n", whole, lanes);
+    write_terms(s, block, 0, out);
+    str_add(out, "            }\n");
+}
+
+/* Halves of vectors of `lanes` numbers are added until each is one sum: of two vectors with n sums each one with 2 n,
+ * or, alone, one with n. A sum's numbers are added in the same order whatever is beside them. */
+static void write_halves(int lanes, int sums, const char *x, const char *y, str_t *out)
+{
+    int own = lanes / sums;
+    for (int side = 0; side < 2; side++) {
+        str_addf(out, "%s__builtin_shufflevector(%s, %s", side ? " + " : "", x, y);
+        for (int l = 0; l < lanes; l++) {
+            int sum = l / (own / 2), from = sum % sums * own + side * (own / 2) + l % (own / 2);
+            str_addf(out, ", %d", sum < sums ? from : lanes + from);
+        }
+        str_add(out, ")");
+    }
+}
+
+/* `sum`, a vector with the sums of the block's vectors [at, at + lanes), counted row by row. */
+static void write_joined(int lanes, block_t block, int at, str_t *out)
+{
+    str_addf(out, "kc_v%d sum; {", lanes);
+    for (int sums = 1, n = lanes; sums < lanes; sums *= 2, n /= 2)
+        for (int v = 0; v < n; v += 2) {
+            char x[32], y[32], to[32];
+            for (int k = 0; k < 2; k++) {
+                char *name = k ? y : x;
+                int c = at + v + k;
+                if (sums == 1)
+                    snprintf(name, sizeof x, "c%d_%d", c / block.width, c % block.width);
+                else
+                    snprintf(name, sizeof x, "h%d_%d", sums, v + k);
+            }
+            snprintf(to, sizeof to, n == 2 ? "sum" : "const kc_v%d h%d_%d", lanes, 2 * sums, v / 2);
+            str_addf(out, "\n                %s = ", to);
+            write_halves(lanes, sums, x, y, out);
+            str_add(out, ";");
+        }
+    str_add(out, " }\n");
+}
+
+/* `sum`, of one vector's numbers. */
 static void write_sum(const char *vector, int lanes, str_t *out)
 {
     char name[32];
@@ -177,14 +249,28 @@ static void write_sum(const char *vector, int lanes, str_t *out)
     str_addf(out, " sum = (%s[0] + %s[2]) + (%s[1] + %s[3]); }", name, name, name, name);
 }
 
-/* Sums of `width` columns from j: C[i, j + r] for each row i. */
-static void write_dots(const stream_t *s, int width, str_t *out)
+/* Sums of a block whose vectors' sums fill vectors: C[i, j + r] for each of its rows. */
+static void write_dots_joined(const stream_t *s, block_t block, str_t *out)
+{
+    int lanes = s->caps.lanes, rows = lanes / block.width;
+    for (int i = 0; i < block.rows; i += rows) {
+        str_add(out, "            { ");
+        write_joined(lanes, block, i * block.width, out);
+        for (int k = 0; k < rows; k++)
+            str_addf(out,
+                     "            __builtin_memcpy(c + (i + %d) * %" PRId64
+                     " + j, (const float *)&sum + %d, %d);\n",
+                     i + k, s->step.ldc, k * block.width, 4 * block.width);
+        str_add(out, "            }\n");
+    }
+}
+
+static void write_dots_one_by_one(const stream_t *s, block_t block, str_t *out)
 {
     const plan_gemm_step_t *g = &s->step;
     int64_t whole = g->k / s->caps.lanes * s->caps.lanes;
-    write_partial_sums(s, width, out);
-    for (int i = 0; i < (int)g->m; i++)
-        for (int r = 0; r < width; r++) {
+    for (int i = 0; i < block.rows; i++)
+        for (int r = 0; r < block.width; r++) {
             char element[64], vector[32];
             snprintf(element, sizeof element, "row[%" PRId64 " + q]", r * g->ldb);
             snprintf(vector, sizeof vector, "c%d_%d", i, r);
@@ -192,26 +278,61 @@ static void write_dots(const stream_t *s, int width, str_t *out)
             write_sum(vector, s->caps.lanes, out);
             if (whole < g->k) {
                 str_addf(out,
-                         " for (int64_t q = %" PRId64 "; q < %" PRId64 "; q++) sum += a[%" PRId64
+                         " for (int64_t q = %" PRId64 "; q < %" PRId64 "; q++) sum += from[%" PRId64
                          " + q] * ",
                          whole, g->k, i * g->lda);
                 write_one(s, element, out);
                 str_add(out, ";");
             }
-            str_addf(out, " c[%" PRId64 " + j + %d] = sum; }\n", i * g->ldc, r);
+            str_addf(out, " c[(i + %d) * %" PRId64 " + j + %d] = sum; }\n", i, g->ldc, r);
         }
+}
+
+/* C[i, j] of a block. */
+static void write_block(const stream_t *s, block_t block, str_t *out)
+{
+    int lanes = s->caps.lanes;
+    write_partial_sums(s, block, out);
+    if (in_parts(s)) write_keep(s, block, out);
+    write_last_terms(s, block, out);
+    if (s->step.k % lanes == 0 && lanes % block.width == 0 && block.rows * block.width % lanes == 0)
+        write_dots_joined(s, block, out);
+    else
+        write_dots_one_by_one(s, block, out);
+    if (in_parts(s)) str_add(out, "            }\n");
+}
+
+/* The columns [j, j + width): the first rows of A ask for what comes next, and the others read what these have read. */
+static void write_all_rows(const stream_t *s, int width, str_t *out)
+{
+    int m = (int)s->step.m, rows = rows_of_block(s), whole = m / rows * rows;
+    str_addf(out,
+             "            const __auto_type row = b + j * %" PRId64 ";\n"
+             "            { const int64_t i = 0;\n",
+             s->step.ldb);
+    write_block(s, (block_t){rows, width, true}, out);
+    str_add(out, "            }\n");
+    if (whole > rows) {
+        str_addf(out, "            for (int64_t i = %d; i < %d; i += %d) {\n", rows, whole, rows);
+        write_block(s, (block_t){rows, width, false}, out);
+        str_add(out, "            }\n");
+    }
+    if (whole == m) return;
+    str_addf(out, "            { const int64_t i = %d;\n", whole);
+    write_block(s, (block_t){m - whole, width, false}, out);
+    str_add(out, "            }\n");
 }
 
 /* Columns from j to `end`. */
 static void write_columns(const stream_t *s, const char *end, str_t *out)
 {
-    int width = rows_together(s);
+    int width = width_of_block(s);
     str_addf(out, "        for (; j + %d <= %s; j += %d) {\n", width, end, width);
-    write_dots(s, width, out);
+    write_all_rows(s, width, out);
     str_add(out, "        }\n");
     if (width == 1) return;
     str_addf(out, "        for (; j < %s; j++) {\n", end);
-    write_dots(s, 1, out);
+    write_all_rows(s, 1, out);
     str_add(out, "        }\n");
 }
 
@@ -219,7 +340,7 @@ static void write_along(const stream_t *s, str_t *out)
 {
     int line = LINE_BYTES * 8 / dtype_bits(s->weight);
     str_addf(out, "        const int64_t lines = %" PRId64 ";\n", s->step.k / line * line);
-    if (!in_blocks(s)) {
+    if (!in_parts(s)) {
         str_add(out, "        int64_t j = j0;\n");
         write_columns(s, "j1", out);
         return;
@@ -231,8 +352,8 @@ static void write_along(const stream_t *s, str_t *out)
              "        const int64_t g1 = g0 + %d < j1 ? g0 + %d : j1;\n"
              "        const int64_t p1 = p0 + %" PRId64 " < lines ? p0 + %" PRId64 " : lines;\n"
              "        int64_t j = g0;\n",
-             s->caps.lanes, GROUP * (int)s->step.m, GROUP, block_terms(s), GROUP, GROUP,
-             block_terms(s), block_terms(s));
+             s->caps.lanes, GROUP * (int)s->step.m, GROUP, part_terms(s), GROUP, GROUP,
+             part_terms(s), part_terms(s));
     write_columns(s, "g1", out);
     str_add(out, "        }\n");
 }
