@@ -78,13 +78,15 @@ typedef struct {
     bool ask; /* for the rows of B that come next */
 } block_t;
 
-/* Rows of A that a block has: all m of them, in parts as equal as they can be. Eight by two want a load more than four
- * by four, but read a matrix of f32, which memory holds up, once. */
+/* Rows of A that a block has: all m of them, in parts as equal as they can be, of four, which want the fewest loads; of
+ * eight where that makes B come once and B is what a product waits for: f32 from memory, numbers of half and a quarter of its
+ * bits by vectors of four, which are slow to make, and with few registers, where four by four do not fit. */
 static int rows_of_block(const stream_t *s)
 {
-    int m = (int)s->step.m, most = s->caps.registers >= MANY_REGISTERS ? 4 : 2;
-    if (s->weight == DT_F32 && most == 4 && m <= 8) most = 8;
-    int parts = (m + most - 1) / most;
+    int m = (int)s->step.m;
+    bool narrow = s->weight != DT_F32, few = s->caps.registers < MANY_REGISTERS;
+    bool eight = (narrow && s->caps.lanes == 4) || (m <= 8 && (!narrow || few));
+    int most = eight ? 8 : 4, parts = (m + most - 1) / most;
     return (m + parts - 1) / parts;
 }
 
@@ -192,8 +194,7 @@ static void write_last_terms(const stream_t *s, block_t block, str_t *out)
     str_add(out, "            }\n");
 }
 
-/* Halves of vectors of `lanes` numbers are added until each is one sum: of two vectors with n sums each one with 2 n,
- * or, alone, one with n. A sum's numbers are added in the same order whatever is beside them. */
+/* Two vectors with n sums each, in parts of their lanes, become one with 2 n: halves of parts are added. */
 static void write_halves(int lanes, int sums, const char *x, const char *y, str_t *out)
 {
     int own = lanes / sums;
@@ -207,98 +208,75 @@ static void write_halves(int lanes, int sums, const char *x, const char *y, str_
     }
 }
 
-/* `sum`, a vector with the sums of the block's vectors [at, at + lanes), counted row by row. */
-static void write_joined(int lanes, block_t block, int at, str_t *out)
+/* The name of vector v of those that have n sums each; from the first ones, row by row, `at` were joined before. */
+static void name_joined(char name[32], block_t block, int at, int sums, int v)
 {
-    str_addf(out, "kc_v%d sum; {", lanes);
-    for (int sums = 1, n = lanes; sums < lanes; sums *= 2, n /= 2)
+    if (sums == 1)
+        snprintf(name, 32, "c%d_%d", (at + v) / block.width, (at + v) % block.width);
+    else
+        snprintf(name, 32, "h%d_%d", sums, v);
+}
+
+/* h<lanes>_0, the sums of n of the block's vectors from `at` on; what has no other beside it is joined with itself. A sum's
+ * numbers are added in the same order whatever is beside them. */
+static void write_joined(int lanes, block_t block, int at, int n, str_t *out)
+{
+    for (int sums = 1; sums < lanes; sums *= 2, n = (n + 1) / 2)
         for (int v = 0; v < n; v += 2) {
-            char x[32], y[32], to[32];
-            for (int k = 0; k < 2; k++) {
-                char *name = k ? y : x;
-                int c = at + v + k;
-                if (sums == 1)
-                    snprintf(name, sizeof x, "c%d_%d", c / block.width, c % block.width);
-                else
-                    snprintf(name, sizeof x, "h%d_%d", sums, v + k);
-            }
-            snprintf(to, sizeof to, n == 2 ? "sum" : "const kc_v%d h%d_%d", lanes, 2 * sums, v / 2);
-            str_addf(out, "\n                %s = ", to);
+            char x[32], y[32];
+            name_joined(x, block, at, sums, v);
+            name_joined(y, block, at, sums, v + 1 < n ? v + 1 : v);
+            str_addf(out, "            kc_v%d h%d_%d = ", lanes, 2 * sums, v / 2);
             write_halves(lanes, sums, x, y, out);
-            str_add(out, ";");
+            str_add(out, ";\n");
         }
-    str_add(out, " }\n");
 }
 
-/* `sum`, of one vector's numbers. */
-static void write_sum(const char *vector, int lanes, str_t *out)
-{
-    char name[32];
-    snprintf(name, sizeof name, "%s", vector);
-    str_add(out, "float sum; {");
-    for (int half = lanes / 2; half >= 4; half /= 2) {
-        str_addf(out, " const kc_v%d h%d = ", half, half);
-        for (int side = 0; side < 2; side++) {
-            str_addf(out, "%s__builtin_shufflevector(%s, %s", side ? " + " : "", name, name);
-            for (int l = 0; l < half; l++) str_addf(out, ", %d", side * half + l);
-            str_add(out, ")");
-        }
-        str_add(out, ";");
-        snprintf(name, sizeof name, "h%d", half);
-    }
-    str_addf(out, " sum = (%s[0] + %s[2]) + (%s[1] + %s[3]); }", name, name, name, name);
-}
-
-/* Sums of a block whose vectors' sums fill vectors: C[i, j + r] for each of its rows. */
-static void write_dots_joined(const stream_t *s, block_t block, str_t *out)
-{
-    int lanes = s->caps.lanes, rows = lanes / block.width;
-    for (int i = 0; i < block.rows; i += rows) {
-        str_add(out, "            { ");
-        write_joined(lanes, block, i * block.width, out);
-        for (int k = 0; k < rows; k++)
-            str_addf(out,
-                     "            __builtin_memcpy(c + (i + %d) * %" PRId64
-                     " + j, (const float *)&sum + %d, %d);\n",
-                     i + k, s->step.ldc, k * block.width, 4 * block.width);
-        str_add(out, "            }\n");
-    }
-}
-
-static void write_dots_one_by_one(const stream_t *s, block_t block, str_t *out)
+/* The terms behind the last vector. */
+static void write_single_terms(const stream_t *s, block_t block, int at, int n, str_t *out)
 {
     const plan_gemm_step_t *g = &s->step;
     int64_t whole = g->k / s->caps.lanes * s->caps.lanes;
-    for (int i = 0; i < block.rows; i++)
-        for (int r = 0; r < block.width; r++) {
-            char element[64], vector[32];
-            snprintf(element, sizeof element, "row[%" PRId64 " + q]", r * g->ldb);
-            snprintf(vector, sizeof vector, "c%d_%d", i, r);
-            str_add(out, "            { ");
-            write_sum(vector, s->caps.lanes, out);
-            if (whole < g->k) {
-                str_addf(out,
-                         " for (int64_t q = %" PRId64 "; q < %" PRId64 "; q++) sum += from[%" PRId64
-                         " + q] * ",
-                         whole, g->k, i * g->lda);
-                write_one(s, element, out);
-                str_add(out, ";");
-            }
-            str_addf(out, " c[(i + %d) * %" PRId64 " + j + %d] = sum; }\n", i, g->ldc, r);
-        }
+    if (whole == g->k) return;
+    str_addf(out, "            for (int64_t q = %" PRId64 "; q < %" PRId64 "; q++) {\n", whole,
+             g->k);
+    for (int v = 0; v < n; v++) {
+        char element[64];
+        int i = (at + v) / block.width, r = (at + v) % block.width;
+        snprintf(element, sizeof element, "row[%" PRId64 " + q]", r * g->ldb);
+        str_addf(out, "                h%d_0[%d] += from[%" PRId64 " + q] * ", s->caps.lanes, v,
+                 i * g->lda);
+        write_one(s, element, out);
+        str_add(out, ";\n");
+    }
+    str_add(out, "            }\n");
+}
+
+/* C[i, j + r] of a block, as many rows as fill a vector at a time: widths are powers of two. */
+static void write_sums(const stream_t *s, block_t block, str_t *out)
+{
+    int lanes = s->caps.lanes, most = lanes / block.width;
+    for (int i = 0; i < block.rows; i += most) {
+        int rows = block.rows - i < most ? block.rows - i : most;
+        str_add(out, "            {\n");
+        write_joined(lanes, block, i * block.width, rows * block.width, out);
+        write_single_terms(s, block, i * block.width, rows * block.width, out);
+        for (int k = 0; k < rows; k++)
+            str_addf(out,
+                     "            __builtin_memcpy(c + (i + %d) * %" PRId64
+                     " + j, (const float *)&h%d_0 + %d, %d);\n",
+                     i + k, s->step.ldc, lanes, k * block.width, 4 * block.width);
+        str_add(out, "            }\n");
+    }
 }
 
 /* C[i, j] of a block. */
 static void write_block(const stream_t *s, block_t block, str_t *out)
 {
-    int lanes = s->caps.lanes;
     write_partial_sums(s, block, out);
     if (in_parts(s)) write_keep(s, block, out);
     write_last_terms(s, block, out);
-    if (s->step.k % lanes == 0 && lanes % block.width == 0 && block.rows * block.width % lanes == 0)
-        write_dots_joined(s, block, out);
-    else
-        write_dots_one_by_one(s, block, out);
+    write_sums(s, block, out);
     if (in_parts(s)) str_add(out, "            }\n");
 }
 
