@@ -232,24 +232,22 @@ static void write_joined(int lanes, block_t block, int at, int n, str_t *out)
         }
 }
 
-/* The terms behind the last vector. */
+/* The terms behind the last vector, sum by sum: side by side some targets' compilers round products by themselves. */
 static void write_single_terms(const stream_t *s, block_t block, int at, int n, str_t *out)
 {
     const plan_gemm_step_t *g = &s->step;
     int64_t whole = g->k / s->caps.lanes * s->caps.lanes;
-    if (whole == g->k) return;
-    str_addf(out, "            for (int64_t q = %" PRId64 "; q < %" PRId64 "; q++) {\n", whole,
-             g->k);
-    for (int v = 0; v < n; v++) {
+    for (int v = 0; v < n && whole < g->k; v++) {
         char element[64];
         int i = (at + v) / block.width, r = (at + v) % block.width;
         snprintf(element, sizeof element, "row[%" PRId64 " + q]", r * g->ldb);
-        str_addf(out, "                h%d_0[%d] += from[%" PRId64 " + q] * ", s->caps.lanes, v,
-                 i * g->lda);
+        str_addf(out,
+                 "            { float sum = h%d_0[%d]; for (int64_t q = %" PRId64 "; q < %" PRId64
+                 "; q++) sum += from[%" PRId64 " + q] * ",
+                 s->caps.lanes, v, whole, g->k, i * g->lda);
         write_one(s, element, out);
-        str_add(out, ";\n");
+        str_addf(out, "; h%d_0[%d] = sum; }\n", s->caps.lanes, v);
     }
-    str_add(out, "            }\n");
 }
 
 /* C[i, j + r] of a block, as many rows as fill a vector at a time: widths are powers of two. */
