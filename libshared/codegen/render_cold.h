@@ -25,7 +25,7 @@ bool cold_find(render_t *self, const kstmt_t *loop, cold_t *cold);
 void cold_write_begin(render_t *self, const cold_t *cold);
 void cold_write_end(render_t *self, const cold_t *cold);
 
-/* What the text calls, behind tile_amx_head, and whether it does. */
+/* What the text calls, behind tile_head, and whether it does. */
 extern const char cold_head[];
 bool cold_is_in(const char *text);
 

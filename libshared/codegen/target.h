@@ -1,4 +1,4 @@
-/* Targets: what a plan is compiled for. "cpu:x86-64" to "cpu:x86-64-v4", "cpu:x86-64-v4-bf16",
+/* Targets: what a plan is compiled for. "cpu:x86-64" to "cpu:x86-64-v4", "cpu:x86-64-v4-2m", "cpu:x86-64-v4-bf16",
  * "cpu:x86-64-v4-amx", "cpu:aarch64", "c:scalar". The prefix names the backend (codegen/backend.h)
  * that makes code for it and the device (runtime/device.h) that runs it. Thread-safe. */
 #ifndef CODEGEN_TARGET_H
@@ -24,7 +24,7 @@ const target_t *target_row(int i); /* the i-th of all; NULL behind the last */
 /* The backend that makes code for it. */
 const struct backend *target_backend(const target_t *self);
 
-/* The best target of this machine, by CPU feature bits; $PCP_TARGET when set, which names another
+/* The best target of this machine, by CPU feature bits, caches and the pace of bf16 pairs (codegen/host_cpu.h); $PCP_TARGET when set, which names another
  * one, as it is: target_find and target_runs_here judge it. Not freed. */
 const char *target_host(void);
 

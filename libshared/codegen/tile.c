@@ -18,6 +18,11 @@ const char tile_head[] =
     "typedef float kc_h4 __attribute__((vector_size(16), aligned(2), may_alias));\n"
     "typedef float kc_h8 __attribute__((vector_size(32), aligned(2), may_alias));\n"
     "typedef int32_t kc_pair __attribute__((aligned(2), may_alias));\n"
+    "#if defined(__AVX512F__) && !defined(KC_STREAM)\n"
+    "#define KC_STREAM(to, from) \\\n"
+    "    __asm__ volatile(\"vmovntps %1, %0\" : \"=m\"(*(char(*)[64])(to)) \\\n"
+    "    : \"v\"(*(const float __attribute__((vector_size(64))) *)(from)))\n"
+    "#endif\n"
     "#ifdef __AVX512BF16__\n"
     "static inline kc_v16 kc_dot(kc_v16 c, kc_i16 a, kc_i16 b)\n"
     "{\n"
@@ -96,7 +101,7 @@ static void write_prefetch_rows(const tile_t *t, str_t *out)
 static void write_terms(const tile_t *t, str_t *out)
 {
     bool plain = t->a_sum == (t->bf16 ? 2 : 1);
-    write_prefetch_c(t, out);
+    if (!t->stream) write_prefetch_c(t, out);
     if (plain && t->rows > 1)
         write_prefetch_rows(t, out);
     else
@@ -129,9 +134,21 @@ static void write_result(const tile_t *t, int i, int v, bool read, str_t *out)
         str_addf(out, "    __builtin_memcpy(c + %" PRId64 ", &%s, %d);\n", at, acc, 4 * left);
 }
 
+/* C past the caches, a line at a time; as usual where lines are not whole. */
+static void write_stream(const tile_t *t, str_t *out)
+{
+    str_add(out, "    if ((uintptr_t)c % 64 == 0) {\n");
+    for (int i = 0; i < t->rows; i++)
+        for (int v = 0; v < vectors_of(t); v++)
+            str_addf(out, "    KC_STREAM(c + %" PRId64 ", &c%d_%d);\n", i * t->c_row + v * t->lanes,
+                     i, v);
+    str_add(out, "    return;\n    }\n");
+}
+
 /* C row by row: added to what is there when `add`, then written. */
 static void write_results(const tile_t *t, str_t *out)
 {
+    if (t->stream) write_stream(t, out);
     for (int read = 1; read >= 0; read--) {
         str_add(out, read ? "    if (add) {\n" : "    }\n");
         for (int i = 0; i < t->rows; i++)

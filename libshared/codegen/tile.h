@@ -27,7 +27,7 @@
 typedef struct {
     int lanes, rows, cols;
     int64_t a_row, a_sum, b_sum, c_row; /* a_sum, b_sum: from term to term */
-    bool stream;    /* amx: C goes past the caches; add is 0, cols and c_row multiples of 16 */
+    bool stream;    /* 16 lanes: C goes past the caches; add is 0, cols and c_row multiples of 16 */
     bool bf16, amx; /* amx: codegen/tile_amx.h */
     /* amx, stream: the sum of the tile's squares is wanted, too. Then the function has one more parameter: float *square. */
     bool squares;

@@ -7,11 +7,33 @@ line "run N RATE" on standard input with N words SECONDS:CPU_SECONDS:LOSS, one f
 (AdamW, clipping at 1), each line "eval" with the mean loss of the validation batches, "peak" with the FLOPs
 a second of a large product on DEVICE (cpu, cuda), and "memory" with the most MiB that tensors took there.
 """
+import ctypes
 import json
 import math
+import os
 import struct
 import sys
 import time
+
+
+def know_processor():
+    """OpenBLAS takes a processor that its version does not know for one of 2004: then it is told what its kernels may use."""
+    if "OPENBLAS_CORETYPE" in os.environ:
+        return
+    try:
+        blas = ctypes.CDLL("libopenblas.so.0")
+        blas.openblas_get_corename.restype = ctypes.c_char_p
+        with open("/proc/cpuinfo") as file:
+            flags = set(next(line for line in file if line.startswith("flags")).split())
+    except (OSError, AttributeError, StopIteration):
+        return
+    core = "SkylakeX" if "avx512bw" in flags else "Haswell" if "avx2" in flags else "Prescott"
+    if blas.openblas_get_corename() == b"Prescott" and core != "Prescott":
+        os.environ["OPENBLAS_CORETYPE"] = core
+        os.execv(sys.executable, [sys.executable, *sys.argv])
+
+
+know_processor()  # before the library is loaded for good
 
 import numpy
 import torch

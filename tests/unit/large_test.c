@@ -100,6 +100,7 @@ static void test_beyond_caches(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
         check_has(texts[i], STAGE_C, amx, "kc_past(&", true);
+        check_has(texts[i], STAGE_C, "cpu:x86-64-v4-2m", "kc_past(&", true);
         check_has(texts[i], STAGE_C, "cpu:x86-64-v4", "kc_past(&", false);
         plan_check_text(texts[i], 7 + i, 5, 0);
     }

@@ -228,9 +228,9 @@ static bool packs_b(const tiles_t *self, const plan_gemm_step_t *s, int64_t m)
 static bool streams_c(const tiles_t *self, const plan_gemm_step_t *s, int64_t terms)
 {
     enum { LINE = 16, LARGE = 1 << 20 }; /* floats */
-    bool lines = s->n % LINE == 0 && s->ldc % LINE == 0;
-    return s->bf16 && self->caps.matrix && !s->accumulate && terms <= self->sum_block && lines &&
-           s->m * s->n * s->batch * s->inner >= LARGE;
+    bool lines = s->n % LINE == 0 && s->ldc % LINE == 0 && self->caps.lanes == LINE;
+    return self->caps.near_kib >= CAPS_ROOMY_KIB && !self->split && !s->accumulate && lines &&
+           terms <= self->sum_block && s->m * s->n * s->batch * s->inner >= LARGE;
 }
 
 /* Does the choice fit the registers of the target? */
