@@ -15,6 +15,12 @@ static bool has_bits(uint32_t word, uint32_t bits)
     return (word & bits) == bits;
 }
 
+static bool has_fours(void)
+{
+    uint32_t a, b, c = 0, d;
+    return __get_cpuid_count(7, 0, &a, &b, &c, &d) && has_bits(c, bit_AVX512VNNI);
+}
+
 static bool has_pairs(bool *amx)
 {
     enum { AVX512_BF16 = 1 << 5, OSXSAVE = 1 << 27 };
@@ -49,7 +55,8 @@ int host_cpu_level(void)
         !__builtin_cpu_supports("avx512vl"))
         return LEVEL_3;
     bool amx;
-    return !has_pairs(&amx) ? LEVEL_4 : amx ? LEVEL_AMX : LEVEL_PAIRS;
+    if (!has_fours()) return LEVEL_4;
+    return !has_pairs(&amx) ? LEVEL_FOURS : amx ? LEVEL_AMX : LEVEL_PAIRS;
 }
 
 /* --- The pace of pairs ------------------------------------------------------------------------- */

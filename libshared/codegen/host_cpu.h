@@ -14,6 +14,7 @@ enum {
     LEVEL_2, /* to LEVEL_4: of the System V psABI */
     LEVEL_3,
     LEVEL_4,
+    LEVEL_FOURS, /* sums of four products of bytes: AVX512_VNNI */
     LEVEL_PAIRS, /* products of bf16 pairs by the vector units: AVX512_BF16 */
     LEVEL_AMX,   /* of bf16 and of i8 by the matrix unit, whose registers the system saves */
 };

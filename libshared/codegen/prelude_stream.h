@@ -11,7 +11,7 @@
 #include "codegen/prelude.h"
 #endif
 
-#ifdef KC_CONFIG
+#if defined(KC_CONFIG) || defined(KC_FOURS)
 enum {
     PCP_STREAM_SIDE = 16, /* of a tile, in rows and in pairs */
     PCP_STREAM_SQUARE = PCP_STREAM_SIDE * PCP_STREAM_SIDE,
@@ -40,6 +40,49 @@ PCP_FN int64_t pcp_stream_width(const pcp_stream_t *s)
     return s->m > PCP_STREAM_NARROW ? PCP_STREAM_SIDE : s->m;
 }
 
+/* 32 terms from p on of row i of A; zero beyond k. */
+PCP_FN void pcp_stream_terms(const pcp_stream_t *s, int64_t i, int64_t p, float *to)
+{
+    const int64_t n = s->k - p < PCP_STREAM_STEP ? s->k - p : PCP_STREAM_STEP;
+    if (n < PCP_STREAM_STEP) __builtin_memset(to, 0, 4 * PCP_STREAM_STEP);
+    if (n == PCP_STREAM_STEP)
+        __builtin_memcpy(to, s->a + i * s->lda + p, 4 * PCP_STREAM_STEP);
+    else
+        __builtin_memcpy(to, s->a + i * s->lda + p, 4 * n);
+}
+
+/* C[i, j + r] from sums [64][width], beside what is there when p0 > 0. */
+PCP_FN void pcp_stream_write(const pcp_stream_t *s, int64_t j, int64_t rows, int64_t p0,
+                             const float *sums)
+{
+    const int64_t width = pcp_stream_width(s);
+    float x[PCP_STREAM_SIDE * PCP_STREAM_ROWS] __attribute__((aligned(64)));
+    if (width == PCP_STREAM_SIDE) {
+        for (int64_t r = 0; r < PCP_STREAM_ROWS; r += PCP_STREAM_SIDE)
+            for (int64_t i = 0; i < s->m; i += 4)
+                kc_turn_pairs((uint16_t *)(x + i * PCP_STREAM_ROWS + r), 2 * PCP_STREAM_ROWS,
+                              (const uint16_t *)(sums + r * width + i), 2 * width);
+    } else {
+        for (int64_t i = 0; i < s->m; i++)
+            for (int64_t r = 0; r < PCP_STREAM_ROWS; r++)
+                x[i * PCP_STREAM_ROWS + r] = sums[r * width + i];
+    }
+    for (int64_t i = 0; i < s->m; i++) {
+        float *to = s->c + i * s->ldc + j;
+        const float *from = x + i * PCP_STREAM_ROWS;
+        int64_t r = 0;
+        for (; r + PCP_STREAM_SIDE <= rows; r += PCP_STREAM_SIDE) {
+            pcp_stream_f sum = *(const pcp_stream_f *)(from + r);
+            if (p0 > 0) sum += *(const pcp_stream_f *)(to + r);
+            *(pcp_stream_f *)(to + r) = sum;
+        }
+        for (; r < rows; r++) to[r] = p0 > 0 ? to[r] + from[r] : from[r];
+    }
+}
+
+#endif
+
+#ifdef KC_CONFIG
 /* Asks for a quarter of what 64 rows of B from j on hold of 32 terms: lines in the order in which they lie,
  * where rows follow each other. */
 PCP_FN void pcp_stream_ask(const pcp_stream_t *s, int64_t j, int64_t p, int quarter)
@@ -54,17 +97,6 @@ PCP_FN void pcp_stream_ask(const pcp_stream_t *s, int64_t j, int64_t p, int quar
         for (int64_t r = 0; r < PCP_STREAM_SIDE; r++)
             __builtin_prefetch(at + r * s->ldb * size, 0, 2);
     }
-}
-
-/* 32 terms from p on of row i of A; zero beyond k. */
-PCP_FN void pcp_stream_terms(const pcp_stream_t *s, int64_t i, int64_t p, float *to)
-{
-    const int64_t n = s->k - p < PCP_STREAM_STEP ? s->k - p : PCP_STREAM_STEP;
-    if (n < PCP_STREAM_STEP) __builtin_memset(to, 0, 4 * PCP_STREAM_STEP);
-    if (n == PCP_STREAM_STEP)
-        __builtin_memcpy(to, s->a + i * s->lda + p, 4 * PCP_STREAM_STEP);
-    else
-        __builtin_memcpy(to, s->a + i * s->lda + p, 4 * n);
 }
 
 /* The highest 16 bits of both as a pair; what is left of them. */
@@ -195,35 +227,6 @@ PCP_FN void pcp_stream_sum(const pcp_stream_t *s, int64_t j, int64_t j1, int64_t
     KC_STORE(1, sums + tile, 4 * width);
     KC_STORE(2, sums + 2 * tile, 4 * width);
     KC_STORE(3, sums + 3 * tile, 4 * width);
-}
-
-/* C[i, j + r] from sums [64][width], beside what is there when p0 > 0. */
-PCP_FN void pcp_stream_write(const pcp_stream_t *s, int64_t j, int64_t rows, int64_t p0,
-                             const float *sums)
-{
-    const int64_t width = pcp_stream_width(s);
-    float x[PCP_STREAM_SIDE * PCP_STREAM_ROWS] __attribute__((aligned(64)));
-    if (width == PCP_STREAM_SIDE) {
-        for (int64_t r = 0; r < PCP_STREAM_ROWS; r += PCP_STREAM_SIDE)
-            for (int64_t i = 0; i < s->m; i += 4)
-                kc_turn_pairs((uint16_t *)(x + i * PCP_STREAM_ROWS + r), 2 * PCP_STREAM_ROWS,
-                              (const uint16_t *)(sums + r * width + i), 2 * width);
-    } else {
-        for (int64_t i = 0; i < s->m; i++)
-            for (int64_t r = 0; r < PCP_STREAM_ROWS; r++)
-                x[i * PCP_STREAM_ROWS + r] = sums[r * width + i];
-    }
-    for (int64_t i = 0; i < s->m; i++) {
-        float *to = s->c + i * s->ldc + j;
-        const float *from = x + i * PCP_STREAM_ROWS;
-        int64_t r = 0;
-        for (; r + PCP_STREAM_SIDE <= rows; r += PCP_STREAM_SIDE) {
-            pcp_stream_f sum = *(const pcp_stream_f *)(from + r);
-            if (p0 > 0) sum += *(const pcp_stream_f *)(to + r);
-            *(pcp_stream_f *)(to + r) = sum;
-        }
-        for (; r < rows; r++) to[r] = p0 > 0 ? to[r] + from[r] : from[r];
-    }
 }
 
 /* Columns [j0, j1) of C. */

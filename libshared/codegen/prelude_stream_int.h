@@ -11,7 +11,7 @@
 #include "codegen/prelude_stream.h"
 #endif
 
-#ifdef KC_CONFIG
+#if defined(KC_CONFIG) || defined(KC_FOURS)
 enum {
     PCP_INT_STEP = 64,                             /* terms of a tile */
     PCP_INT_ROWS = 2 * PCP_STREAM_SIDE,            /* of the matrix together: 2 tiles */
@@ -72,6 +72,20 @@ PCP_FN void pcp_stream_digits(const pcp_stream_t *s, int64_t i, int64_t p, float
     }
 }
 
+/* Sums of 16 products, or fewer, from three of whole numbers each, `tile` apart. */
+PCP_FN void pcp_stream_join(const int32_t *whole, int64_t tile, const float *back, float *sums)
+{
+    pcp_stream_f x[PCP_STREAM_PARTS];
+    for (int part = 0; part < PCP_STREAM_PARTS; part++)
+        x[part] = __builtin_convertvector(*(const pcp_stream_i *)(whole + part * tile),
+                                          pcp_stream_f);
+    *(pcp_stream_f *)sums = ((x[2] * 65536.0f + x[1] * 256.0f) + x[0]) *
+                            *(const pcp_stream_f *)back;
+}
+
+#endif
+
+#ifdef KC_CONFIG
 /* 64 terms from p on of all rows: three tiles of 16 fours by `width` rows. */
 PCP_FN void pcp_stream_digits_of_all(const pcp_stream_t *s, int64_t p, const float *factor,
                                      uint32_t *to)
@@ -148,17 +162,6 @@ PCP_FN void pcp_stream_edge_bytes(const pcp_stream_t *s, int64_t j, int64_t j1, 
     __builtin_memset(to, 0, 2 * PCP_INT_TILE);
     for (int64_t r = 0; r < PCP_INT_ROWS && j + r < j1; r++)
         __builtin_memcpy(to + r * PCP_INT_STEP, (const int8_t *)s->b + (j + r) * s->ldb + p, n);
-}
-
-/* Sums of 16 products, or fewer, from three of whole numbers each, `tile` apart. */
-PCP_FN void pcp_stream_join(const int32_t *whole, int64_t tile, const float *back, float *sums)
-{
-    pcp_stream_f x[PCP_STREAM_PARTS];
-    for (int part = 0; part < PCP_STREAM_PARTS; part++)
-        x[part] = __builtin_convertvector(*(const pcp_stream_i *)(whole + part * tile),
-                                          pcp_stream_f);
-    *(pcp_stream_f *)sums = ((x[2] * 65536.0f + x[1] * 256.0f) + x[0]) *
-                            *(const pcp_stream_f *)back;
 }
 
 /* All [32][width] of them: of a vector's 16 some are of the next rows where tiles are narrow. */

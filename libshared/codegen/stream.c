@@ -398,10 +398,10 @@ static void write_across(const stream_t *s, str_t *out)
                  i * g->ldc, i);
 }
 
-/* --- B [n, k] by a matrix unit --- */
+/* --- B [n, k] by a matrix unit, or by fours --- */
 
 /* The columns of all parts of an entry that the range has, at once: rows of A are turned for all of them. */
-static void write_by_matrix(const stream_t *s, str_t *out)
+static void write_all_columns(const stream_t *s, str_t *out)
 {
     const plan_gemm_step_t *g = &s->step;
     str_addf(out,
@@ -446,8 +446,8 @@ void stream_render(const kernel_t *kernel, str_t *out)
              "        const int64_t j0 = part %% %" PRId64 " * %" PRId64 ", cols = j0 + %" PRId64
              ", j1 = cols < %" PRId64 " ? cols : %" PRId64 ";\n",
              s->n_part, s->part_cols, s->part_cols, g->n, g->n);
-    if (stream_by_matrix(s))
-        write_by_matrix(s, out);
+    if (stream_by_matrix(s) || stream_by_fours(s))
+        write_all_columns(s, out);
     else if (g->trans_b)
         write_along(s, out);
     else

@@ -8,8 +8,8 @@ cd "$(dirname "$0")/../.." || exit 1
 . tests/cluster/cluster.bash
 # A drained worker hands in the first steps of its lease, which makes other bits: leases of one step are never in parts.
 rounds=800 inner=1 new=$bin
-# Kernels for a matrix unit have other bits since that version, and it does not know of -2m: the vectors' are compared.
-if "$bin/pcp" devices | grep -qE '^  \*\* cpu:.*-(amx|2m)$'; then export PCP_TARGET=${PCP_TARGET:-cpu:x86-64-v4}; fi
+# Kernels for a matrix unit have other bits since that version, and it does not know of -2m and -vnni: the vectors' are compared.
+if "$bin/pcp" devices | grep -qE '^  \*\* cpu:.*-(amx|2m|vnni)$'; then export PCP_TARGET=${PCP_TARGET:-cpu:x86-64-v4}; fi
 text >"$work/text.txt"
 gpt2 --layers 1 --heads 2 --width 32 --block 32 --vocab 256 --batch 4 >"$work/model.mlir" || exit 1
 

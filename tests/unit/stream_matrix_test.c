@@ -1,6 +1,7 @@
 /* Products of few rows by a matrix unit, emulated: against sums in f64, with edges in every direction, bf16 and
  * i8, rows of the matrix apart, more terms than are kept at a time; a row's bits depend neither on the rows
- * beside it nor on how columns are cut. stream_test has the same by the instructions. */
+ * beside it nor on how columns are cut, and those of i8 by vectors, emulated, too, are the same. stream_test has all of it by
+ * the instructions. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -34,37 +35,53 @@ static const char entry[] =
     "    const pcp_stream_t s = {a, b, c, x[2], x[3], x[1], x[0], x[2], (int)x[4]};\n"
     "    pcp_stream_columns(&s, j0, j1);\n}\n";
 
-static code_t *code;
-static product_fn *product;
+/* VPDPBUSD as the manual defines it. */
+static const char fours_emulation[] = "static kc_i16 emu_fours(kc_i16 c, kc_i16 a, kc_i16 b)\n{\n"
+                                      "    const uint8_t *x = (const uint8_t *)&a;\n"
+                                      "    const int8_t *y = (const int8_t *)&b;\n"
+                                      "    for (int i = 0; i < 64; i++) c[i / 4] += x[i] * y[i];\n"
+                                      "    return c;\n}\n"
+                                      "#define KC_FOURS emu_fours\n";
 
-static int set_up(void **state)
+static code_t *code, *fours_code;
+static product_fn *product, *by_fours; /* the second one for i8 alone */
+
+static code_t *compile(bool fours, product_fn **function)
 {
-    (void)state;
     err_t err = {0};
     size_t n = 0;
     str_t text = {0};
-    str_add(&text, amx_emulation);
+    if (!fours) str_add(&text, amx_emulation);
     str_add(&text, prelude_text());
     str_add(&text, tile_head);
-    str_add(&text, tile_amx_head);
+    str_add(&text, fours ? fours_emulation : tile_amx_head);
     str_add(&text, pack_amx_head);
     str_add(&text, prelude_stream_text());
     str_add(&text, entry);
     const char *unit = str_text(&text);
     uint8_t *bytes = compiler_run(NULL, 1, &unit, "", &n, &err);
-    code = bytes ? code_load(bytes, n, &err) : NULL;
-    void *address = code ? code_symbol(code, "product", &err) : NULL;
+    code_t *made = bytes ? code_load(bytes, n, &err) : NULL;
+    void *address = made ? code_symbol(made, "product", &err) : NULL;
     if (!address) print_error("%s\n", err.text);
-    memcpy(&product, &address, sizeof address);
+    memcpy(function, &address, sizeof address);
     str_fini(&text);
     free(bytes);
-    return address ? 0 : -1;
+    return made;
+}
+
+static int set_up(void **state)
+{
+    (void)state;
+    code = compile(false, &product);
+    fours_code = compile(true, &by_fours);
+    return product && by_fours ? 0 : -1;
 }
 
 static int tear_down(void **state)
 {
     (void)state;
     code_destroy(&code);
+    code_destroy(&fours_code);
     return 0;
 }
 
@@ -122,6 +139,12 @@ static void run(case_t *c, int64_t cut)
     const int64_t sizes[] = {c->m, c->n, c->k, c->ldb, c->bytes};
     product(c->a, c->b, c->c, sizes, 0, cut);
     if (cut < c->n) product(c->a, c->b, c->c, sizes, cut, c->n);
+    if (!c->bytes) return;
+    float *same = mem_calloc((size_t)(c->m * c->n), 4);
+    by_fours(c->a, c->b, same, sizes, 0, cut);
+    if (cut < c->n) by_fours(c->a, c->b, same, sizes, cut, c->n);
+    assert_memory_equal(same, c->c, (size_t)(c->m * c->n) * 4);
+    free(same);
 }
 
 static double largest_error(const case_t *c)
@@ -144,9 +167,9 @@ static double largest_error(const case_t *c)
 
 static void check_shape(int64_t n, int64_t k, int64_t ldb, bool bytes)
 {
-    const int64_t m[] = {1, 3, 5, 16};
+    const int64_t m[] = {1, 2, 3, 4, 5, 8, 11, 16};
     float *alone = mem_calloc((size_t)n, 4);
-    for (int i = 0; i < 4; i++) {
+    for (size_t i = 0; i < sizeof m / sizeof *m; i++) {
         case_t c = make_case(m[i], n, k, ldb, bytes);
         run(&c, i % 2 ? n : n * 2 / 3);
         assert_true(largest_error(&c) < 64 * 0x1p-24); /* of as many roundings */

@@ -270,7 +270,7 @@ static void test_only_when_asked(void **state)
 }
 
 /* The product of 16 rows with a matrix [64, 128], or with what the program keeps, one row of which it writes before. */
-static plan_t *plan_of_rows(dtype_t weight, bool kept)
+static plan_t *plan_of_rows(const char *target, dtype_t weight, bool kept)
 {
     err_t err = {0};
     ir_module_t *module = ir_module_new();
@@ -290,21 +290,26 @@ static plan_t *plan_of_rows(dtype_t weight, bool kept)
     ir_val_t y = ir_dot(fn, ir_fn_param(fn, 0), ir_convert(fn, w, DT_F32), &dims, DT_NONE);
     assert_int_equal(ir_fn_finish(fn, 1, &y, &err), 0);
     attr_set_int(module->arena, &module->attrs, "pcp.stream", STREAM_ROWS);
-    plan_t *plan = compile_module(module, "test", NULL, "cpu:x86-64-v4-amx", &err);
+    plan_t *plan = compile_module(module, "test", NULL, target, &err);
     if (!plan) fail_msg("%s", err.text);
     ir_module_destroy(&module);
     return plan;
 }
 
-static bool by_matrix(dtype_t weight, bool kept)
+static bool goes_by(const char *what, const char *target, dtype_t weight, bool kept)
 {
-    plan_t *plan = plan_of_rows(weight, kept);
+    plan_t *plan = plan_of_rows(target, weight, kept);
     bool found = false;
     assert_int_equal(count_streams(plan), 1);
     for (int i = 0; i < plan->program[0].n_step; i++)
-        found = found || strstr(plan->program[0].step[i].label, "matrix unit");
+        found = found || strstr(plan->program[0].step[i].label, what);
     plan_destroy(&plan);
     return found;
+}
+
+static bool by_matrix(dtype_t weight, bool kept)
+{
+    return goes_by("by the matrix unit", "cpu:x86-64-v4-amx", weight, kept);
 }
 
 /* Where there is a matrix unit, it reads weights of 16 rows, and not what is kept of texts. No such machine is
@@ -318,6 +323,21 @@ static void test_matrix_unit(void **state)
     assert_false(by_matrix(DT_BF16, true));
 }
 
+/* Where there is none, vectors that add products of four numbers read i8. */
+static void test_fours(void **state)
+{
+    static const char *const targets[] = {"cpu:x86-64-v4-vnni", "cpu:x86-64-v4-2m",
+                                          "cpu:x86-64-v4-bf16"};
+    (void)state;
+    for (int i = 0; i < 3; i++) {
+        assert_true(goes_by("by fours", targets[i], DT_I8, false));
+        assert_false(goes_by("by fours", targets[i], DT_BF16, false));
+        assert_false(goes_by("by fours", targets[i], DT_I8, true));
+    }
+    assert_false(goes_by("by fours", "cpu:x86-64-v4", DT_I8, false));
+    assert_false(goes_by("by fours", "cpu:x86-64-v4-amx", DT_I8, false));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -325,6 +345,7 @@ int main(void)
         cmocka_unit_test(test_entries),
         cmocka_unit_test(test_only_when_asked),
         cmocka_unit_test(test_matrix_unit),
+        cmocka_unit_test(test_fours),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -62,11 +62,17 @@ bool stream_by_matrix(const stream_t *self)
            self->weight != DT_F32 && self->step.k >= LEAST_TERMS && !self->kept;
 }
 
+bool stream_by_fours(const stream_t *self)
+{
+    return self->caps.fours && !self->caps.matrix && self->step.trans_b && self->weight == DT_I8 &&
+           self->step.k >= LEAST_TERMS && !self->kept;
+}
+
 /* Of one entry. */
 static int64_t choose_cols(const stream_t *s, int64_t entries)
 {
-    int64_t wanted = stream_by_matrix(s) ? TILE_PARTS : PARTS;
-    int64_t unit = stream_by_matrix(s) ? TILE_COLS : s->caps.lanes;
+    bool split = stream_by_matrix(s) || stream_by_fours(s);
+    int64_t wanted = split ? TILE_PARTS : PARTS, unit = split ? TILE_COLS : s->caps.lanes;
     int64_t parts = entries < wanted ? wanted / entries : 1;
     int64_t cols = s->step.n / parts;
     int64_t least = s->step.trans_b ? FEW_COLS : FEW_BYTES * 8 / dtype_bits(s->weight);
@@ -82,7 +88,9 @@ static char *label_of(const stream_t *s, int64_t entries)
     if (entries > 1) snprintf(times, sizeof times, " x%lld", (long long)entries);
     return mem_printf("stream %s %lldx%lldx%lld %s%s%s", g->trans_b ? "nt" : "nn", (long long)g->m,
                       (long long)g->n, (long long)g->k, dtype_name(s->weight), times,
-                      stream_by_matrix(s) ? " by the matrix unit" : "");
+                      stream_by_matrix(s)  ? " by the matrix unit"
+                      : stream_by_fours(s) ? " by fours"
+                                           : "");
 }
 
 bool stream_place(lower_t *self, const ir_op_t *op)
