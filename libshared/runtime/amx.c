@@ -13,7 +13,7 @@ int amx_enable(err_t *err)
     enum { REQUEST_PERMISSION = 0x1023, TILE_DATA = 18 };
     if (syscall(SYS_arch_prctl, REQUEST_PERMISSION, TILE_DATA) == 0) return 0;
     return err_set(err, ERR_UNSUPPORTED,
-                   "the system does not let this process use AMX: %s (take cpu:x86-64-v4-bf16)",
+                   "the system does not let this process use AMX: %s (take cpu:x86-64-v4-2m)",
                    strerror(errno));
 #else
     return err_set(err, ERR_UNSUPPORTED, "AMX is an extension of x86-64");
