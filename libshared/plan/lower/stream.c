@@ -12,8 +12,8 @@ enum {
     PARTS = 16,       /* wanted */
     TILE_LEAST = 8,   /* rows: vectors are faster by a tenth for one, as fast for four */
     LEAST_TERMS = 64, /* for a matrix unit, whose tiles have 32 */
-    TILE_PARTS = 8,   /* with a matrix unit: before a range of them rows of A are split */
-    TILE_COLS = 64,   /* and as many columns at a time */
+    TILE_PARTS = 8,   /* where rows of A are split before a range of them */
+    TILE_COLS = 64,   /* with a matrix unit: as many columns at a time */
 };
 
 static int64_t most_rows(const lower_t *self)
@@ -72,7 +72,8 @@ bool stream_by_fours(const stream_t *self)
 static int64_t choose_cols(const stream_t *s, int64_t entries)
 {
     bool split = stream_by_matrix(s) || stream_by_fours(s);
-    int64_t wanted = split ? TILE_PARTS : PARTS, unit = split ? TILE_COLS : s->caps.lanes;
+    int64_t wanted = split ? TILE_PARTS : PARTS;
+    int64_t unit = stream_by_matrix(s) ? TILE_COLS : s->caps.lanes;
     int64_t parts = entries < wanted ? wanted / entries : 1;
     int64_t cols = s->step.n / parts;
     int64_t least = s->step.trans_b ? FEW_COLS : FEW_BYTES * 8 / dtype_bits(s->weight);
