@@ -15,12 +15,8 @@ static bool has_bits(uint32_t word, uint32_t bits)
     return (word & bits) == bits;
 }
 
-static bool has_fours(void)
-{
-    uint32_t a, b, c = 0, d;
-    return __get_cpuid_count(7, 0, &a, &b, &c, &d) && has_bits(c, bit_AVX512VNNI);
-}
-
+/* Products of bf16 pairs by the vector units; and, with those of i8, by the matrix unit, where the system saves its
+ * registers. */
 static bool has_pairs(bool *amx)
 {
     enum { AVX512_BF16 = 1 << 5, OSXSAVE = 1 << 27 };
@@ -55,7 +51,7 @@ int host_cpu_level(void)
         !__builtin_cpu_supports("avx512vl"))
         return LEVEL_3;
     bool amx;
-    if (!has_fours()) return LEVEL_4;
+    if (!__builtin_cpu_supports("avx512vnni")) return LEVEL_4;
     return !has_pairs(&amx) ? LEVEL_FOURS : amx ? LEVEL_AMX : LEVEL_PAIRS;
 }
 
@@ -66,7 +62,7 @@ enum {
     BURSTS = 16,  /* of either kind in turn; the fastest counts */
 };
 
-/* Twelve sums, which do not wait for each other; the text has one instruction for each. */
+/* Twelve sums, which do not wait for each other, each one instruction however this file is compiled. */
 #define SUMS(each)                                                                           \
     each(0) each(1) each(2) each(3) each(4) each(5) each(6) each(7) each(8) each(9) each(10) \
         each(11)
@@ -108,8 +104,8 @@ static bool pairs_pay;
 
 static void measure(void)
 {
-    const double worth =
-        2.8; /* multiply-adds: between the two that are equal work and the four that Xeons take */
+    /* Multiply-adds: between the two that are equal work and the four that Xeons take. */
+    const double worth = 2.8;
     double pairs = 1, numbers = 1;
     if (host_cpu_level() < LEVEL_PAIRS) return;
     for (int i = 0; i < BURSTS; i++) {

@@ -28,7 +28,7 @@ int host_cpu_near_kib(void);
 
 /* Is a product of bf16 pairs worth more than the two multiply-adds that it stands for? Zen 4 starts as many
  * of them as of multiply-adds, Xeons without a matrix unit (or with one that the system hides) a quarter. Measured
- * once by a process, in a third of a millisecond; false below LEVEL_PAIRS. */
+ * once by a process, in 0.2 ms; false below LEVEL_PAIRS. */
 bool host_cpu_pairs_pay(void);
 
 #endif

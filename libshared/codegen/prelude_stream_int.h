@@ -52,6 +52,15 @@ PCP_FN float pcp_stream_whole_by(uint32_t largest, float *back)
     return factor;
 }
 
+/* By what each row's terms [p0, p1) are multiplied, and their sums: back[16], zero beyond the rows. */
+PCP_FN void pcp_stream_factors(const pcp_stream_t *s, int64_t p0, int64_t p1, float *factor,
+                               float *back)
+{
+    for (int64_t i = 0; i < PCP_STREAM_SIDE; i++) back[i] = 0;
+    for (int64_t i = 0; i < s->m; i++)
+        factor[i] = pcp_stream_whole_by(pcp_stream_largest(s, i, p0, p1), &back[i]);
+}
+
 /* 64 terms from p on of row i, zero beyond k, as three rows of bytes `apart` each. */
 PCP_FN void pcp_stream_digits(const pcp_stream_t *s, int64_t i, int64_t p, float factor, int8_t *to,
                               int64_t apart)
@@ -128,9 +137,7 @@ PCP_FN void pcp_stream_digits_split(const pcp_stream_t *s, int64_t j, int64_t p0
 {
     float factor[PCP_STREAM_SIDE];
     const int64_t width = pcp_stream_width(s), step = PCP_STREAM_PARTS * PCP_STREAM_SIDE * width;
-    for (int64_t i = 0; i < width; i++) back[i] = 0;
-    for (int64_t i = 0; i < s->m; i++)
-        factor[i] = pcp_stream_whole_by(pcp_stream_largest(s, i, p0, p1), &back[i]);
+    pcp_stream_factors(s, p0, p1, factor, back);
     for (int64_t i = width; i < 2 * PCP_STREAM_SIDE; i++) back[i] = back[i - width];
     for (int64_t p = p0; p < p1; p += PCP_INT_STEP, to += step) {
         for (int half = 0; half < 2; half++) pcp_stream_ask_bytes(s, j, p, half);

@@ -25,7 +25,7 @@ typedef struct stream {
  * a row's sums must not depend on the rows beside it. */
 bool stream_by_matrix(const stream_t *self);
 
-/* The same by vectors, in whole numbers, for i8 (codegen/prelude_stream_dots.h). */
+/* The same by vectors, in whole numbers, for i8 (codegen/prelude_stream_fours.h). */
 bool stream_by_fours(const stream_t *self);
 
 /* Can the product be one? Marks its operand as a root where it has to be. */

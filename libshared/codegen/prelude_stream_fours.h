@@ -3,8 +3,8 @@
  * 128, and 128 times the sum of B's row is taken off. Of up to four rows of A lanes are terms; of more, lanes are the three numbers
  * of each row, and four numbers of a row of B are the same in all of them. Nothing is rounded, so that sums have the bits of
  * the matrix unit's, and those of a row do not depend on how many there are. */
-#ifndef CODEGEN_PRELUDE_STREAM_DOTS_H
-#define CODEGEN_PRELUDE_STREAM_DOTS_H
+#ifndef CODEGEN_PRELUDE_STREAM_FOURS_H
+#define CODEGEN_PRELUDE_STREAM_FOURS_H
 
 #ifndef CODEGEN_PRELUDE_STREAM_INT_H
 #include "codegen/prelude_stream_int.h"
@@ -60,9 +60,7 @@ PCP_FN void pcp_fours_split(const pcp_stream_t *s, int64_t p0, int64_t p1, int32
 {
     float factor[PCP_STREAM_SIDE];
     const int64_t step = pcp_fours_vectors(s) * PCP_STREAM_SIDE * PCP_FOURS;
-    for (int64_t i = 0; i < PCP_STREAM_SIDE; i++) back[i] = 0;
-    for (int64_t i = 0; i < s->m; i++)
-        factor[i] = pcp_stream_whole_by(pcp_stream_largest(s, i, p0, p1), &back[i]);
+    pcp_stream_factors(s, p0, p1, factor, back);
     for (int64_t p = p0; p < p1; p += PCP_INT_STEP)
         if (s->m > PCP_FOURS_FEW)
             pcp_fours_digits(s, p, factor, to + (p - p0) / PCP_INT_STEP * step);
