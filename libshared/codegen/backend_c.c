@@ -8,7 +8,7 @@
 /* Each operation rounds once, in the order of the text. */
 static const target_t targets[] = {
     {"c:scalar",
-     {.lanes = 0},
+     {.lanes = 0, .literal = true},
      "-std=c99 -O1 -fno-openmp-simd -fno-tree-vectorize -ffp-contract=off",
      0,
      0},

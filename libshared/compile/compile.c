@@ -14,6 +14,11 @@
 #include "parse/parse.h"
 #include "plan/format/print.h"
 
+precision_t compile_precision(const train_spec_t *spec, caps_t caps)
+{
+    return caps.bf16 || caps.literal ? train_spec_precision(spec) : PRECISION_F32;
+}
+
 /* Run self to its goal, on the way to a plan for the named target; stages_fini is due. */
 static int run_for(stages_t *self, const char *target, err_t *err)
 {
@@ -102,7 +107,11 @@ static int emit_plan(ir_module_t *module, const char *hash, compile_stage_t stag
     int status = run_for(&stages, target, err);
     if (status == 0 && stage == STAGE_PLAN) plan_print(stages.plan, out);
     if (status == 0 && stage == STAGE_C) codegen_print(&stages.code, out);
-    if (status == 0 && stage == STAGE_STATS) stats_print(module, stages.plan, out);
+    if (status == 0 && stage == STAGE_STATS) {
+        stats_print(module, stages.plan, out);
+        if (spec && compile_precision(spec, stages.target->caps) != train_spec_precision(spec))
+            str_addf(out, "products in f32: %s gains nothing by less\n", target);
+    }
     stages_fini(&stages);
     return status;
 }

@@ -6,6 +6,7 @@
 #include "ir/ir.h"
 #include "optim/optim.h"
 #include "plan/format/plan.h"
+#include "plan/kernel/caps.h"
 #include "plan/kernel/tune.h"
 
 typedef enum {
@@ -16,6 +17,10 @@ typedef enum {
     STAGE_C,     /* the generated source */
     STAGE_STATS, /* counts of ops, steps, FLOPs and bytes: compile/stats.h */
 } compile_stage_t;
+
+/* What products of f32 compute with in a plan for a target of `caps`: what the spec says where the target multiplies
+ * bf16 or follows the spec to the letter. Elsewhere f32, since operands in bf16 would be more work and less exact. */
+precision_t compile_precision(const train_spec_t *spec, caps_t caps);
 
 /* Compile programs for `target`. spec NULL: no training, the module's public functions as they are
  * (inputs and results then get roles by position; used by tests and --backend cpu checks).

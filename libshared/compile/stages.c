@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "compile/compile.h"
 #include "ops/control.h"
 
 #define TO(goal) (1u << (goal))
@@ -198,11 +199,18 @@ static int find_teller(const stages_t *self, err_t *err)
     return found;
 }
 
+/* Programs that people read round as the spec says, those of a plan as its target does. */
+static precision_t precision(const stages_t *self)
+{
+    if (!self->spec) return PRECISION_F32;
+    return self->target ? compile_precision(self->spec, self->target->caps)
+                        : train_spec_precision(self->spec);
+}
+
 int stages_run(stages_t *self, err_t *err)
 {
     int teller = self->pass ? find_teller(self, err) : N_STAGE;
-    pass_options_t options = {.precision = self->spec ? train_spec_precision(self->spec)
-                                                      : PRECISION_F32};
+    pass_options_t options = {.precision = precision(self)};
     int status = teller < 0 ? -1 : 0;
     for (int i = 0; status == 0 && i < N_STAGE; i++) {
         if (!runs(i, self->goal)) continue;

@@ -24,10 +24,11 @@
     X(T, INT, accumulate, 1, 1, 65536, NULL, true, "micro-batches per optimizer step")
 
 /* W(X, T, key, default, list of its words, help). A new word is a row here; X and T are passed on. */
-#define TRAIN_SPEC_WORDS(W, X, T)                            \
-    W(X, T, optimizer, adamw, OPTIMIZERS, "inner optimizer") \
-    W(X, T, precision, f32, PRECISIONS,                      \
-      "of matrix products: bf16 rounds their operands; sums, weights and the rest stay f32")
+#define TRAIN_SPEC_WORDS(W, X, T)                                                               \
+    W(X, T, optimizer, adamw, OPTIMIZERS, "inner optimizer")                                    \
+    W(X, T, precision, f32, PRECISIONS,                                                         \
+      "of matrix products: bf16 rounds their operands where the target multiplies bf16; sums, " \
+      "weights and the rest stay f32")
 
 #define SPEC_WORD_ROW_(X, T, key, text, LIST, say) \
     X(T, ENUM, key, text, 0, 0, OPTION_WORDS(LIST), true, say)

@@ -28,6 +28,7 @@ static int compile_plan(trial_t *self, const char *text, size_t n_text, const ch
     if (o->tune && !tune) return -1;
     ir_module_t *module = parse_stablehlo(text, n_text, file_name, err);
     hash_content(text, n_text, hash);
+    self->widens = compile_precision(spec, target_caps(target_of(o))) != train_spec_precision(spec);
     if (module) self->plan = compile_module_tuned(module, hash, spec, target_of(o), tune, err);
     ir_module_destroy(&module);
     tune_destroy(&tune);

@@ -14,6 +14,7 @@ typedef struct {
     int n_batch;
     int64_t tokens; /* of a step: elements of the largest integer batch tensor; 0: none */
     long step;      /* taken so far */
+    bool widens;    /* products are in f32, though the spec says less (compile/compile.h) */
 } trial_t;
 
 typedef struct {

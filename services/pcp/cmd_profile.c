@@ -8,6 +8,7 @@
 #include "base/file.h"
 #include "base/mem.h"
 #include "codegen/target.h"
+#include "compile/compile.h"
 #include "pcp/cmd.h"
 #include "pcp/model_info.h"
 #include "pcp/profile_print.h"
@@ -103,12 +104,14 @@ static int measure(trial_t *trial, profile_t *profile, const options_t *o, progr
 /* Before the model is there, which may need all of the device's memory. */
 static int measure_peak(const options_t *o, const trial_options_t *trial, peak_t *out, err_t *err)
 {
-    const peak_options_t options = {.target = trial->place ? trial->place->target : target_host(),
+    const char *target = trial->place ? trial->place->target : target_host();
+    const precision_t precision = compile_precision(trial->spec, target_caps(target));
+    const peak_options_t options = {.target = target,
                                     .exec = {.ordinal = trial->place ? trial->place->ordinal : 0,
                                              .threads = trial->threads,
                                              .pin = trial->pin,
                                              .memory_limit = trial->memory_limit},
-                                    .bf16 = train_spec_precision(trial->spec) == PRECISION_BF16};
+                                    .bf16 = precision == PRECISION_BF16};
     return o->peak ? peak_measure(&options, out, err) : 0;
 }
 

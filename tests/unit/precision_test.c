@@ -159,6 +159,44 @@ static void test_plans(void **state)
             plan_check_module(rewritten(texts[i], p), &(plan_check_t){3, 2, 2, 2e-6, 1});
 }
 
+/* A training plan for the target, as text. Returns, caller frees. */
+static char *training_plan(const char *target, const char *precision)
+{
+    static const char text[] =
+        "func.func @main(%w: tensor<33x40xf32> {pcp.name = \"w\"}, %x: tensor<20x33xf32>)\n"
+        "    -> tensor<f32> {\n"
+        "  %y = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0]\n"
+        "      : (tensor<20x33xf32>, tensor<33x40xf32>) -> tensor<20x40xf32>\n"
+        "  %zero = stablehlo.constant dense<0.0> : tensor<f32>\n"
+        "  %s = stablehlo.reduce(%y init: %zero) applies stablehlo.add across dimensions = [0, 1]\n"
+        "      : (tensor<20x40xf32>, tensor<f32>) -> tensor<f32>\n"
+        "  return %s : tensor<f32>\n}\n";
+    err_t err = {0};
+    train_spec_t spec = TRAIN_SPEC_DEFAULT;
+    spec.precision = precision;
+    char *plan = compile_emit(text, strlen(text), "test", STAGE_PLAN, &spec, target, &err);
+    if (!plan) fail_msg("%s", err.text);
+    return plan;
+}
+
+/* What gains nothing by bf16 has the plan of f32, but for the reference. */
+static void test_targets(void **state)
+{
+    (void)state;
+    const target_t *t;
+    for (int i = 0; (t = target_row(i)); i++) {
+        char *plain = training_plan(t->name, "f32"), *half = training_plan(t->name, "bf16");
+        char *three = training_plan(t->name, "bf16x3");
+        bool rounds = t->caps.bf16 || strcmp(t->name, "c:scalar") == 0;
+        assert_int_equal(strcmp(plain, half) != 0, rounds);
+        assert_int_equal(strcmp(plain, three) != 0, rounds);
+        free(plain);
+        free(half);
+        free(three);
+    }
+    assert_true(target_caps("cpu:x86-64-v4-amx").bf16 && !target_caps("cpu:x86-64-v3").bf16);
+}
+
 /* --- gradients -------------------------------------------------------------------------------- */
 
 static const gpt2_config_t small = {2, 2, 32, 16, 48, 3, true, false, false};
@@ -272,6 +310,7 @@ int main(void)
         cmocka_unit_test(test_what_is_rewritten),
         cmocka_unit_test(test_values),
         cmocka_unit_test(test_plans),
+        cmocka_unit_test(test_targets),
         cmocka_unit_test(test_gradients),
         cmocka_unit_test(test_lengths),
     };

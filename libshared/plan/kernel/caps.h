@@ -10,6 +10,7 @@ typedef struct {
                            * products have no kernels that are cut for registers (plan/kernel/tiles.h) */
     bool bf16;            /* products of bf16 pairs, summed in f32 ... */
     bool matrix;          /* ... by a matrix unit instead of the vector units */
+    bool literal;         /* products round what a spec says even where nothing is gained by it */
     bool fours;           /* the vector units add products of four numbers of i8 to 32 bits */
     bool
         attention; /* one kernel for attention, and one for its gradient (plan/lower/attention.h) */
