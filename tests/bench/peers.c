@@ -9,6 +9,7 @@
 
 #include "base/file.h"
 #include "ceiling.h"
+#include "codegen/target.h"
 #include "command.h"
 #include "peers/ours.h"
 #include "peers/peer.h"
@@ -209,7 +210,8 @@ static int run_ours(duel_t *d, result_t *r, int64_t b, err_t *err)
 static int find_ceilings(duel_t *d, result_t *r, int64_t b, err_t *err)
 {
     if (d->on_device) return peer_ask(&d->theirs, "peak", &r->peak[b], err);
-    r->fma[b] = ceiling_flops(d->one, strcmp(d->options->precision, "bf16") == 0, 5);
+    bool bf16 = strcmp(d->options->precision, "bf16") == 0 && target_caps(target_host()).bf16;
+    r->fma[b] = ceiling_flops(d->one, bf16, 5);
     r->sgemm[b] = bench_sgemm_by(bench_cpu_s, d->one, 768, 0.2);
     r->memory[b] = ceiling_memory(d->pool, false);
     return 0;
