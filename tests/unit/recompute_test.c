@@ -202,8 +202,8 @@ static void test_bf16(void **state)
     check_same(transformer(INT32_MAX), transformer(0), &spec, 1e-2);
 }
 
-/* Takes a target whose products have bf16 as it is, where this machine runs one: elsewhere rounded weights are f32 again
- * before them, and no smaller. True: to be given back by unsetenv. */
+/* Takes a target whose products have bf16 as it is, where this machine runs one: elsewhere the plan is
+ * the one of f32, and there is nothing rounded to make again. True: to be given back by unsetenv. */
 static bool take_bf16(void)
 {
     static const char pairs[] = "cpu:x86-64-v4-bf16";
