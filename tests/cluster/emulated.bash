@@ -34,7 +34,7 @@ emulated_device() {
     check "steps take what the device's clock says" own_clock "$kind"
     check "attention as one kernel each way" "$tests/fuse_test"
     check "groups of threads" "$bin/pcp" check --backend cpu "$emulated/groups.mlir"
-    for n in 1410 700; do # tiles of 128 x 128 and of 64 x 64; the other tests have small ones
+    for n in 1410 700 1536; do # tiles of 128 x 128 and of 64 x 64; the other tests have small ones. 1536: long sums in parts
         sed "s/1410/$n/g" "$emulated/products.mlir" >"$work/products.mlir"
         check "products of $n x $n, in f32 and bf16" "$bin/pcp" check --backend cpu "$work/products.mlir"
     done

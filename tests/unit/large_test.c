@@ -39,7 +39,7 @@ static void check_has(const char *text, compile_stage_t stage, const char *targe
     "] x [" contract_b "] : (tensor<" a "xf32>, tensor<" b "xf32>) -> tensor<" m "x" n     \
     "xf32>\n  return %0 : tensor<" m "x" n "xf32>\n}\n"
 
-/* In parts for a matrix unit, whole for others; the same numbers either way and anywhere. */
+/* In parts for a matrix unit and for threads without number, whole for others; the same numbers either way and anywhere. */
 static void test_sums_in_parts(void **state)
 {
     static const char *const texts[] = {
@@ -47,11 +47,14 @@ static void test_sums_in_parts(void **state)
         PRODUCT("128", "256", "8192", "1", "1", "128x8192", "256x8192"),
         PRODUCT("128", "256", "8192", "1", "0", "128x8192", "8192x256"),
     };
+    static const char *const many[] = {"cuda:sm_90", "hip:gfx90a", "vulkan:spirv1.3"};
     (void)state;
     if (target_runs_here(amx, NULL) == 0) assert_int_equal(amx_enable(NULL), 0);
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
         check_has(texts[i], STAGE_PLAN, amx, "128x256x1024 x8", true);
         check_has(texts[i], STAGE_PLAN, "cpu:x86-64-v4", "128x256x8192", true);
+        for (size_t t = 0; t < sizeof many / sizeof many[0]; t++)
+            check_has(texts[i], STAGE_PLAN, many[t], "128x256x512 x16", true);
         plan_check_text(texts[i], i, 5, 2e-5);
     }
     /* rows that come by parts, since they are large; */
@@ -65,6 +68,15 @@ static void test_sums_in_parts(void **state)
     /* few rows, which read their matrix once (plan/lower/stream.h) */
     check_has(PRODUCT("16", "4096", "16384", "1", "0", "16x16384", "16384x4096"), STAGE_PLAN, amx,
               "16x4096x16384", true);
+    check_has(PRODUCT("16", "64", "16384", "1", "0", "16x16384", "16384x64"), STAGE_PLAN,
+              "cuda:sm_90", "16x64x16384", true);
+    /* tiles for a whole device without parts, or with some; terms that do not come in parts */
+    check_has(PRODUCT("2048", "1024", "8192", "0", "0", "8192x2048", "8192x1024"), STAGE_PLAN,
+              "cuda:sm_90", "2048x1024x8192", true);
+    check_has(PRODUCT("768", "768", "16384", "0", "0", "16384x768", "16384x768"), STAGE_PLAN,
+              "cuda:sm_90", "768x768x4096 x4", true);
+    check_has(PRODUCT("64", "64", "8191", "0", "0", "8191x64", "8191x64"), STAGE_PLAN, "cuda:sm_90",
+              "64x64x8191", true);
 }
 
 /* 65,536 numbers of one size: a lane that adds every sixteenth is off by 1e-5, one that adds blocks by a tenth of it. */

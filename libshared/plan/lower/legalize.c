@@ -16,20 +16,16 @@
 #include "plan/lower/attention.h"
 #include "plan/lower/branches.h"
 #include "plan/lower/empty.h"
+#include "plan/lower/long_sums.h"
 #include "plan/lower/loops.h"
 #include "plan/lower/lower.h"
 #include "plan/lower/squares.h"
-#include "plan/lower/stream.h"
 
 enum {
     LONG_ROW = 16384,   /* elements of a row from which it is cut */
     PART_OF_ROW = 4096, /* the wanted length of its parts */
     MANY_ROWS = 512,    /* rows from which a sum over rows is cut into chunks */
     CHUNKS = 32,
-    MOST_SUM_PARTS = 8,   /* of products with long sums ... */
-    FEWEST_TERMS = 1024,  /* ... of a part, in f32 ... */
-    FEWEST_PAIRED = 4096, /* ... and in bf16, which are copied sooner ... */
-    SUM_UNIT = 32,        /* ... which is a multiple of this */
     WIDE_ROW = 16384, /* columns from which sums over rows run in parallel over columns instead */
     /* The same of devices of threads without number (caps_t.many), which wait for each row of a chunk. */
     MANY_CHUNKS = 256,
@@ -211,35 +207,10 @@ static dtype_t product_type(dtype_t a, dtype_t b, dtype_t result)
     return a == DT_F64 || b == DT_F64 || result == DT_F64 ? DT_F64 : DT_F32;
 }
 
-/* Into how many parts the sum of [m, k] x [n, k] is cut for a matrix unit, whose operands are copied: a part copies
- * its own terms once, where rows and columns of one long sum would each copy those of others. 1: it stays whole, as
- * it does where the parts' results were more than a quarter of what is copied. */
-static int64_t sum_parts(const caps_t *caps, int64_t m, int64_t n, int64_t k, bool bf16)
-{
-    tiles_t tiles;
-    plan_gemm_step_t whole = {
-        DT_F32, 1, 1, m, n, k, .lda = m, .ldb = n, .ldc = n, .trans_a = true, .bf16 = bf16};
-    if (!caps->matrix || m <= STREAM_ROWS || n <= STREAM_ROWS) return 1;
-    if (!tiles_choose(&tiles, &whole, *caps) || !(bf16 || tiles.split)) return 1;
-    for (int64_t parts = MOST_SUM_PARTS; parts > 1; parts /= 2)
-        if (k % (parts * SUM_UNIT) == 0 && k / parts >= (bf16 ? FEWEST_PAIRED : FEWEST_TERMS) &&
-            4 * parts * m * n <= (m + n) * k)
-            return parts;
-    return 1;
-}
-
 /* Do rows of such a size come by parts (plan/schedule/parts.h)? There a sum over all of a row is not cut. */
 static bool by_parts(const branches_t *how, const ir_type_t *type)
 {
     return how->large > 0 && (uint64_t)ir_type_bytes(type) > how->large;
-}
-
-/* x[1, lines, k] as [parts, lines, k / parts]. */
-static ir_val_t cut_sum(ir_fn_t *fn, ir_val_t x, int64_t parts)
-{
-    const ir_type_t t = *ir_type_of(fn, x);
-    ir_type_t cut = ir_type(t.dtype, 3, (int64_t[]){t.dim[1], parts, t.dim[2] / parts});
-    return ir_transpose(fn, ir_reshape(fn, x, &cut), (int64_t[]){1, 0, 2});
 }
 
 /* [b, m, k] x [b, n, k]; long sums of one product in parts. */
@@ -250,9 +221,10 @@ static ir_val_t product_of_floats(ir_fn_t *fn, ir_val_t a, ir_val_t b, dtype_t c
     const ir_type_t ta = *ir_type_of(fn, a), tb = *ir_type_of(fn, b);
     int64_t m = ta.dim[1], n = tb.dim[1];
     bool whole = ta.dim[0] > 1 || compute != DT_F32 || by_parts(how, &ta) || by_parts(how, &tb);
-    int64_t parts = whole ? 1 : sum_parts(&how->caps, m, n, ta.dim[2], ta.dtype == DT_BF16);
+    int64_t parts = whole ? 1 : long_sums_parts(&how->caps, m, n, ta.dim[2], ta.dtype == DT_BF16);
     if (parts == 1) return ir_dot(fn, a, b, &three, compute);
-    ir_val_t y = ir_dot(fn, cut_sum(fn, a, parts), cut_sum(fn, b, parts), &three, compute);
+    ir_val_t y = long_sums_dot(fn, a, b, parts);
+    if (how->caps.many) return long_sums_add(fn, y);
     return reduce_middle(fn, OP_add, y, (int64_t[]){1, parts, m * n}, 1, &how->caps);
 }
 

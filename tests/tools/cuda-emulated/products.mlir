@@ -30,5 +30,11 @@ func.func @large() {
   %bh = stablehlo.convert %b : (tensor<1410x36xf32>) -> tensor<1410x36xbf16>
   %yh = stablehlo.dot_general %ah, %bh, contracting_dims = [1] x [1] : (tensor<1410x36xbf16>, tensor<1410x36xbf16>) -> tensor<1410x1410xf32>
   check.expect_eq %yh, %w : tensor<1410x1410xf32>
+  %yl = stablehlo.dot_general %a, %b, contracting_dims = [0] x [0] : (tensor<1410x36xf32>, tensor<1410x36xf32>) -> tensor<36x36xf32>
+  %ylh = stablehlo.dot_general %ah, %bh, contracting_dims = [0] x [0] : (tensor<1410x36xbf16>, tensor<1410x36xbf16>) -> tensor<36x36xf32>
+  %zl = stablehlo.dot_general %c, %c2, contracting_dims = [0] x [0] : (tensor<1410x36xi32>, tensor<1410x36xi32>) -> tensor<36x36xi32>
+  %wl = stablehlo.convert %zl : (tensor<36x36xi32>) -> tensor<36x36xf32>
+  check.expect_eq %yl, %wl : tensor<36x36xf32>
+  check.expect_eq %ylh, %wl : tensor<36x36xf32>
   return
 }
