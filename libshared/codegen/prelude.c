@@ -59,6 +59,10 @@ __asm__(".pushsection .rodata\n"
         "prelude_glsl_f64_bytes:\n"
         ".incbin \"libshared/codegen/prelude_f64.glsl\"\n"
         ".byte 0\n"
+        ".local prelude_glsl_panels_bytes\n"
+        "prelude_glsl_panels_bytes:\n"
+        ".incbin \"libshared/codegen/prelude_panels.glsl\"\n"
+        ".byte 0\n"
         ".local prelude_cuda_bytes\n"
         "prelude_cuda_bytes:\n"
         ".incbin \"libshared/codegen/prelude_cuda.cuh\"\n"
@@ -88,6 +92,7 @@ extern const char prelude_small_float_bytes[] __attribute__((visibility("hidden"
 
 extern const char prelude_glsl_bytes[] __attribute__((visibility("hidden")));
 extern const char prelude_glsl_f64_bytes[] __attribute__((visibility("hidden")));
+extern const char prelude_glsl_panels_bytes[] __attribute__((visibility("hidden")));
 extern const char prelude_cuda_bytes[] __attribute__((visibility("hidden")));
 extern const char prelude_hip_bytes[] __attribute__((visibility("hidden")));
 extern const char prelude_threads_bytes[] __attribute__((visibility("hidden")));
@@ -141,6 +146,11 @@ const char *prelude_glsl_text(void)
 const char *prelude_glsl_f64_text(void)
 {
     return prelude_glsl_f64_bytes;
+}
+
+const char *prelude_glsl_panels_text(void)
+{
+    return prelude_glsl_panels_bytes;
 }
 
 const char *prelude_cuda_text(void)

@@ -3,32 +3,11 @@
 #include <inttypes.h>
 
 #include "codegen/render_cuda.h"
-
-/* Of C, for a block; and in the registers of each of its CUDA_BLOCK threads. */
-typedef struct {
-    int rows, cols, tall, wide;
-} cut_t;
+#include "plan/kernel/tiles.h"
 
 static int64_t above(int64_t a, int64_t b)
 {
     return (a + b - 1) / b;
-}
-
-static int64_t blocks_of(const plan_gemm_step_t *s, const cut_t *cut)
-{
-    return s->batch * s->inner * above(s->m, cut->rows) * above(s->n, cut->cols);
-}
-
-/* The largest that leaves a block for each of a device's processors, or so, and is not mostly
- * edge. */
-static const cut_t *choose(const plan_gemm_step_t *s)
-{
-    enum { WANTED = 120 };
-    static const cut_t cuts[] = {{128, 128, 8, 8}, {64, 64, 4, 4}, {32, 32, 2, 2}};
-    for (int i = 0; i < 2; i++)
-        if (s->m > cuts[i].rows / 2 && s->n > cuts[i].cols / 2 && blocks_of(s, &cuts[i]) >= WANTED)
-            return &cuts[i];
-    return s->m > 32 && s->n > 32 && blocks_of(s, &cuts[2]) > 4 * WANTED ? &cuts[1] : &cuts[2];
 }
 
 static void write_matrix(str_t *out, char name, int arg, const char *type, int64_t row, int64_t col,
@@ -40,16 +19,14 @@ static void write_matrix(str_t *out, char name, int arg, const char *type, int64
              type, name, type, arg, outer, inner, row, col, rows, cols);
 }
 
-/* In f32 each thread has its sums; in bf16 a warp has tiles of 16 x 8, and there are two rows of four
- * warps. */
-static void write_call(const plan_gemm_step_t *s, const cut_t *cut, str_t *out)
+/* In f32 each of 16 x 16 threads has its sums; in bf16 a warp has tiles of 16 x 8, and there are two rows of
+ * four warps. */
+static void write_call(const plan_gemm_step_t *s, int side, str_t *out)
 {
     if (s->bf16)
-        str_addf(out, "    pcp_product_bf16<%d, %d, %d, %d", cut->rows, cut->cols, cut->rows / 32,
-                 cut->cols / 32);
+        str_addf(out, "    pcp_product_bf16<%d, %d, %d, %d", side, side, side / 32, side / 32);
     else
-        str_addf(out, "    pcp_product<%d, %d, 16, %d, %d", cut->rows, cut->cols, cut->tall,
-                 cut->wide);
+        str_addf(out, "    pcp_product<%d, %d, 16, %d, %d", side, side, side / 16, side / 16);
     str_addf(out, ", %s, %s, %s>(a, b, c, %" PRId64 ", row, col);\n}\n",
              s->trans_a ? "true" : "false", s->trans_b ? "false" : "true",
              s->accumulate ? "true" : "false", s->ldc);
@@ -58,18 +35,18 @@ static void write_call(const plan_gemm_step_t *s, const cut_t *cut, str_t *out)
 void render_cuda_product(const product_t *product, str_t *out)
 {
     const plan_gemm_step_t *s = &product->step;
-    const cut_t *cut = choose(s);
+    int side = tiles_group_side(s);
     const char *type = s->bf16 ? "uint16_t" : "float";
-    int64_t n_row = above(s->m, cut->rows), n_col = above(s->n, cut->cols);
+    int64_t n_row = above(s->m, side), n_col = above(s->n, side);
     str_addf(out, "// threads 1, block %d, blocks %" PRId64 ", arguments 3\n", CUDA_BLOCK,
-             blocks_of(s, cut));
+             tiles_n_group(s, side));
     str_addf(out,
              "(char *arena, const int64_t *arg, int, int)\n{\n"
              "    const uint entry = blockIdx.x / %" PRId64 "u;\n"
              "    const int col = int(blockIdx.x %% %" PRId64 "u) * %d;\n"
              "    const int row = int(blockIdx.x / %" PRId64 "u %% %" PRId64 "u) * %d;\n"
              "    const int64_t o = entry / %" PRId64 "u, i = entry %% %" PRId64 "u;\n",
-             n_row * n_col, n_col, cut->cols, n_col, n_row, cut->rows, s->inner, s->inner);
+             n_row * n_col, n_col, side, n_col, n_row, side, s->inner, s->inner);
     write_matrix(out, 'a', 0, type, s->trans_a ? 1 : s->lda, s->trans_a ? s->lda : 1, s->m, s->k,
                  s->stride_a, s->inner_a);
     write_matrix(out, 'b', 1, type, s->trans_b ? s->ldb : 1, s->trans_b ? 1 : s->ldb, s->n, s->k,
@@ -78,5 +55,5 @@ void render_cuda_product(const product_t *product, str_t *out)
              "    float *const c = (float *)(arena + arg[2]) + o * %" PRId64 " + i * %" PRId64
              ";\n",
              s->stride_c, s->inner_c);
-    write_call(s, cut, out);
+    write_call(s, side, out);
 }

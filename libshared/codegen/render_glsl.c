@@ -268,6 +268,7 @@ static const char head[] =
     "#extension GL_EXT_shader_8bit_storage : require\n"
     "#extension GL_EXT_shader_16bit_storage : require\n"
     "#extension GL_EXT_shader_explicit_arithmetic_types_int64 : require\n"
+    "#extension GL_EXT_control_flow_attributes : require\n"
     "#extension GL_KHR_shader_subgroup_basic : require\n"
     "#extension GL_KHR_shader_subgroup_shuffle : require\n"
     "layout(local_size_x_id = 0) in;\n"

@@ -1,7 +1,8 @@
 /* A matrix product as GLSL: eight threads of a subgroup compute a tile of C in their registers. Each
  * of them loads a part of the tile's rows of A and columns of B, in four elements at once where they lie
  * so; an element of A goes to all eight by a shuffle. Long sums go by blocks, whose rounding does
- * not add up. No memory is shared, so that no thread waits. */
+ * not add up. No memory is shared, so that no thread waits: the way of processors. Most products have that of
+ * GPUs beside it (render_glsl_panels.c); the device chooses by the constant PANELS. */
 #include <inttypes.h>
 #include <stdio.h>
 
@@ -73,7 +74,6 @@ static void write_tile(const plan_gemm_step_t *s, int rows, int cols, str_t *out
     int64_t n_row = glsl_above(s->m, rows), n_col = glsl_above(s->n, cols);
     str_addf(
         out,
-        "void main()\n{\n"
         "    const uint thread = pcp_lane_thread();\n"
         "    const int lane = int(thread %% %du);\n"
         "    if (thread / %du >= uint(work.extent)) return;\n"
@@ -84,7 +84,6 @@ static void write_tile(const plan_gemm_step_t *s, int rows, int cols, str_t *out
         LANES, LANES, LANES, n_row * n_col, n_col, cols, n_col, n_row, rows, s->inner, s->inner);
     const int64_t stride[] = {s->stride_a, s->stride_b, s->stride_c};
     const int64_t inner[] = {s->inner_a, s->inner_b, s->inner_c};
-    for (int i = 0; i < 3; i++) glsl_argument(i, 3, out);
     for (int i = 0; i < 3; i++)
         str_addf(out, "    const int %c = a%d + o * %" PRId64 " + i * %" PRId64 ";\n", 'a' + i, i,
                  stride[i], inner[i]);
@@ -257,7 +256,13 @@ void render_glsl_product(const product_t *product, str_t *out)
     const plan_gemm_step_t *s = &product->step;
     int rows = product->tiles.rows, cols = product->tiles.cols;
     side_t a = side_of(s, 'a', (int)glsl_above(rows, LANES)), b = side_of(s, 'b', cols / LANES);
+    bool panels = panels_has(s);
+    if (panels) panels_describe(s, out);
     write_reach(s, out);
+    if (panels) panels_write(s, out);
+    str_add(out, "void main()\n{\n");
+    for (int i = 0; i < 3; i++) glsl_argument(i, 3, out);
+    if (panels) panels_call(s, out);
     write_tile(s, rows, cols, out);
     write_places(&a, out);
     write_places(&b, out);

@@ -1,5 +1,6 @@
 /* Plan code for Vulkan: a stream of 32-bit words, little-endian. Of the whole: magic, version, number
- * of shaders. Of each: threads, how they come, rounds, arguments, words of SPIR-V; for each argument:
+ * of shaders. Of each: threads, how they come, rounds, arguments, words of SPIR-V, threads and groups of its other
+ * way (zeros: it has none); for each argument:
  * flags, element size, first byte, last byte (64 bits each); then the SPIR-V. */
 #include "codegen/shaders.h"
 
@@ -14,7 +15,8 @@
 
 enum {
     MAGIC = 0x56504350, /* "PCPV" */
-    VERSION = 3,        /* 3: the arena has segments */
+    VERSION = 4,        /* 4: products may have panels (the constant 5) */
+    ONE_WAY = 3,        /* 3: the arena has segments */
     ONE_BUFFER = 2,     /* 2: shaders may see the arena as texels (bindings 2 to 5) */
     SPIRV_MAGIC = 0x07230203,
     SPIRV_NEWEST = 0x00010300,
@@ -70,14 +72,14 @@ static size_t add_module(words_t *out, const uint8_t *spirv, size_t n_word)
 }
 
 /* The renderer's words to the device: "// threads 1, rounds 4, arguments 2" and a line for each
- * argument. */
+ * argument; and, if there is another way for GPUs, "// panels 64, groups 12". */
 static int add_description(words_t *out, const char *source, size_t n_word, err_t *err)
 {
     static const char *const how[] = {[SHADERS_APART] = "\n// threads ",
                                       [SHADERS_GROUPS] = "\n// groups of ",
                                       [SHADERS_LANES] = "\n// lanes "};
     const char *line = NULL;
-    unsigned threads = 0, n_arg = 0, rounds = 0, kind = 0;
+    unsigned threads = 0, n_arg = 0, rounds = 0, kind = 0, panels[2] = {0};
     for (unsigned i = 0; !line && i < sizeof how / sizeof *how; i++) {
         line = strstr(source, how[i]);
         kind = i;
@@ -85,8 +87,11 @@ static int add_description(words_t *out, const char *source, size_t n_word, err_
     if (!line || sscanf(line + strlen(how[kind]), "%u, rounds %u, arguments %u", &threads, &rounds,
                         &n_arg) != 3)
         return err_set(err, ERR_STATE, "a shader that does not say what it takes");
-    const uint32_t head[] = {threads, kind, rounds, n_arg, (uint32_t)n_word};
-    for (size_t i = 0; i < 5; i++) VEC_PUSH(out, head[i]);
+    const char *other = strstr(source, "\n// panels ");
+    if (other && sscanf(other, "\n// panels %u, groups %u", &panels[0], &panels[1]) != 2)
+        return err_set(err, ERR_STATE, "a shader that does not say what its panels take");
+    const uint32_t head[] = {threads, kind, rounds, n_arg, (uint32_t)n_word, panels[0], panels[1]};
+    for (size_t i = 0; i < sizeof head / sizeof *head; i++) VEC_PUSH(out, head[i]);
     for (unsigned i = 0; i < n_arg; i++) {
         char reads, writes;
         unsigned size;
@@ -170,7 +175,7 @@ static int check_spirv(const uint32_t *word, size_t n, err_t *err)
     return entry ? 0 : err_set(err, ERR_CORRUPT, "shaders: a module without an entry point");
 }
 
-static int read_shader(reader_t *r, shader_t *s, err_t *err)
+static int read_shader(reader_t *r, shader_t *s, bool ways, err_t *err)
 {
     uint32_t how, n_arg;
     s->threads = next(r);
@@ -178,11 +183,15 @@ static int read_shader(reader_t *r, shader_t *s, err_t *err)
     s->rounds = next(r);
     n_arg = next(r);
     s->n_word = next(r);
+    s->panel_threads = ways ? next(r) : 0;
+    s->panel_groups = ways ? next(r) : 0;
     s->how = (shader_threads_t)how;
     if (r->short_of || how > SHADERS_LANES || (s->threads == 0 && how != SHADERS_GROUPS) ||
         n_arg > SHADERS_MAX_ARGS || (how == SHADERS_GROUPS && s->threads > SHADERS_MAX_THREADS) ||
-        s->threads > (1u << 24))
-        return err_set(err, ERR_CORRUPT, "shaders: %u threads, %u arguments", s->threads, n_arg);
+        s->threads > (1u << 24) || s->panel_threads > SHADERS_MAX_THREADS ||
+        (s->panel_threads == 0) != (s->panel_groups == 0))
+        return err_set(err, ERR_CORRUPT, "shaders: %u threads, %u arguments, panels of %u threads",
+                       s->threads, n_arg, s->panel_threads);
     s->arg = mem_calloc(n_arg + 1, sizeof *s->arg);
     s->n_arg = (int)n_arg;
     for (int i = 0; i < s->n_arg; i++) {
@@ -213,14 +222,14 @@ int shaders_load(shaders_t *self, const uint8_t *bytes, size_t n_bytes, err_t *e
     reader_t r = {.at = self->word, .end = self->word + n_bytes / sizeof(uint32_t)};
     uint32_t magic = next(&r), version = next(&r), n = next(&r);
     self->one_buffer = version == ONE_BUFFER;
-    if (magic != MAGIC || (version != VERSION && version != ONE_BUFFER))
+    if (magic != MAGIC || version < ONE_BUFFER || version > VERSION)
         return err_set(err, ERR_CORRUPT, "shaders: the code is none for Vulkan of version %d",
                        VERSION);
     if (n > (size_t)(r.end - r.at) / 4)
         return err_set(err, ERR_CORRUPT, "shaders: %u of them in %zu bytes", n, n_bytes);
     self->shader = mem_calloc((size_t)n + 1, sizeof *self->shader);
     for (self->n = 0; self->n < (int)n; self->n++)
-        if (read_shader(&r, &self->shader[self->n], err) < 0) {
+        if (read_shader(&r, &self->shader[self->n], version > ONE_WAY, err) < 0) {
             self->n++;
             return -1;
         }

@@ -1,4 +1,4 @@
-/* Products on a Vulkan device against plain C, to the last bit: sizes that end inside a tile, that are smaller
+/* Products on a Vulkan device, both ways, against plain C, to the last bit: sizes that end inside a tile, that are smaller
  * than one, and whose elements do not come by fours. And how tiles are chosen; what modules say of
  * buffers that are one memory. */
 #include <setjmp.h>
@@ -25,9 +25,20 @@ typedef struct {
 } shape_t;
 
 static const shape_t shapes[] = {
-    {1, 64, 64, 64, false, false}, {1, 65, 33, 17, false, true}, {1, 33, 65, 66, true, false},
-    {1, 1, 9, 300, false, false},  {1, 3, 5, 7, true, true},     {4, 32, 16, 32, false, true},
-    {4, 18, 34, 20, true, false},  {1, 64, 20, 515, true, true}, {2, 9, 12, 600, false, false},
+    {1, 64, 64, 64, false, false},
+    {1, 65, 33, 17, false, true},
+    {1, 33, 65, 66, true, false},
+    {1, 1, 9, 300, false, false},
+    {1, 3, 5, 7, true, true},
+    {4, 32, 16, 32, false, true},
+    {4, 18, 34, 20, true, false},
+    {1, 64, 20, 515, true, true},
+    {2, 9, 12, 600, false, false},
+    /* tiles of 128 x 128 and of 64 x 64 for a group of a GPU */
+    {30, 130, 130, 20, true, true},
+    {30, 131, 133, 19, false, false},
+    {15, 130, 130, 21, true, true},
+    {15, 132, 132, 36, false, true},
 };
 enum { N_SHAPE = sizeof shapes / sizeof *shapes };
 
@@ -138,7 +149,11 @@ static void test_products(void **state)
         print_message("no Vulkan driver here\n");
         skip();
     }
-    for (int i = 0; i < N_SHAPE; i++) run_product(&shapes[i]);
+    for (int gpu = 0; gpu < 2; gpu++) { /* by eight threads of a subgroup, by groups with panels */
+        if (gpu) setenv("PCP_VULKAN_AS_GPU", "1", 1);
+        for (int i = 0; i < N_SHAPE; i++) run_product(&shapes[i]);
+    }
+    unsetenv("PCP_VULKAN_AS_GPU");
 }
 
 /* A thread has so many registers, a tile is whole rows of eight threads, and a small product gets no

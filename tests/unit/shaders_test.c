@@ -24,13 +24,15 @@
 /* One shader of one argument; its module: a header, a capability, an entry point. */
 static const uint32_t whole[] = {
     0x56504350,
-    3,
+    4,
     1, /* magic, version, shaders */
     64,
     1,
     100, /* threads, a group, rounds */
     1,
     12, /* arguments, words */
+    0,
+    0, /* no panels */
     3,
     4, /* reads and writes elements of 4 bytes */
     8,
@@ -90,13 +92,15 @@ static void test_wrong_words(void **state)
         {3, 4096, "4096 threads"},
         {6, 1u << 31, "arguments"},
         {7, 1u << 31, "ends inside"},
-        {9, 0, "argument 0 of 0 bytes"},
-        {8, 7, "argument 0"},
-        {14, 0x03022307, "no SPIR-V"},
-        {15, 0x00010600, "no SPIR-V"},
-        {19, 17, "instruction 17 of 0 words"},
-        {19, 9 << 16 | 17, "of 9 words"},
-        {22, 0, "entry point"},
+        {8, 64, "panels of 64"},
+        {9, 1, "panels of 0"},
+        {11, 0, "argument 0 of 0 bytes"},
+        {10, 7, "argument 0"},
+        {16, 0x03022307, "no SPIR-V"},
+        {17, 0x00010600, "no SPIR-V"},
+        {21, 17, "instruction 17 of 0 words"},
+        {21, 9 << 16 | 17, "of 9 words"},
+        {24, 0, "entry point"},
     };
     (void)state;
     code_wrong_words(load, whole, N_WORD, cases, sizeof cases / sizeof *cases);
@@ -263,7 +267,9 @@ static void test_device(void **state)
     }
     refused_by_device(plan, (exec_options_t){.segment_bytes = SEGMENT / 2}, ERR_MEMORY,
                       "batch arg0 has 11.4 MiB, and a buffer");
-    plan->code[4] = 2; /* the version: from before segments */
+    plan->code[4] = 2; /* the version: from before segments, when no shader had panels */
+    memmove(plan->code + 32, plan->code + 40, plan->n_code - 40);
+    plan->n_code -= 8;
     run_on(plan, &(exec_options_t){0}, x, N);
     refused_by_device(plan, (exec_options_t){.segment_bytes = SEGMENT}, ERR_MEMORY,
                       "compile it again");

@@ -59,6 +59,11 @@ enum { TILES_LANES = 8 };
 void tiles_choose_many(tiles_t *self, const plan_gemm_step_t *step);
 int64_t tiles_n_many(const product_t *product);
 
+/* For groups of threads with panels in shared memory, as GPUs have them: rows, and columns, of the tile of C that a group
+ * computes: 128, 64 or 32. And how many such tiles there are. */
+int tiles_group_side(const plan_gemm_step_t *step);
+int64_t tiles_n_group(const plan_gemm_step_t *step, int side);
+
 /* The same for a product of a sweep (plan/schedule/sweep.h): equal parts, `strips` divides their number, and
  * neighbours are parts of the same rows. strips divides m, or the number of entries. */
 bool tiles_choose_strips(tiles_t *self, const plan_gemm_step_t *step, caps_t caps, int64_t strips);

@@ -49,3 +49,17 @@ int64_t tiles_n_many(const product_t *product)
 {
     return n_tile(&product->step, product->tiles.rows, product->tiles.cols / TILES_LANES);
 }
+
+int64_t tiles_n_group(const plan_gemm_step_t *s, int side)
+{
+    return s->batch * s->inner * ceil_div(s->m, side) * ceil_div(s->n, side);
+}
+
+/* The largest that leaves a tile for each of a device's processors, or so, and is not mostly edge. */
+int tiles_group_side(const plan_gemm_step_t *s)
+{
+    enum { LARGE = 128, MIDDLE = 64, SMALL = 32, WANTED = 120 };
+    for (int side = LARGE; side >= MIDDLE; side /= 2)
+        if (s->m > side / 2 && s->n > side / 2 && tiles_n_group(s, side) >= WANTED) return side;
+    return s->m > SMALL && s->n > SMALL && tiles_n_group(s, SMALL) > 4 * WANTED ? MIDDLE : SMALL;
+}

@@ -90,6 +90,16 @@ static int make_layout(device_t *self, err_t *err)
                      "a pipeline layout", err);
 }
 
+/* GPUs have groups that wait for each other at no great cost, and memory for each that a processor has not. */
+bool pipelines_panels(const device_t *self, int kernel)
+{
+    const shader_t *shader = &self->shaders.shader[kernel];
+    const VkPhysicalDeviceLimits *limits = &self->api.properties.limits;
+    return shader->panel_threads > 0 && !self->api.processor &&
+           shader->panel_threads <= limits->maxComputeWorkGroupInvocations &&
+           shader->panel_threads <= limits->maxComputeWorkGroupSize[0];
+}
+
 /* A processor has few threads: a group is one subgroup, where it has much to do, and as many as a
  * GPU's else. */
 uint32_t pipelines_size(const device_t *self, int kernel)
@@ -179,15 +189,22 @@ static int make_pipeline(device_t *self, int i, err_t *err)
     const api_t *api = &self->api;
     const shader_t *shader = &self->shaders.shader[i];
     bool own_size = shader->how == SHADERS_GROUPS && shader->threads > 0;
-    uint32_t size = own_size ? shader->threads : pipelines_size(self, i);
-    const uint32_t known[] = {size, api->subgroup.subgroupSize, is_wide(self, i), has_texels(self),
-                              (uint32_t)self->segments.n};
+    bool panels = pipelines_panels(self, i);
+    uint32_t usual = own_size ? shader->threads : pipelines_size(self, i);
+    uint32_t size = panels ? shader->panel_threads : usual;
+    const uint32_t known[] = {size,
+                              api->subgroup.subgroupSize,
+                              is_wide(self, i),
+                              has_texels(self),
+                              (uint32_t)self->segments.n,
+                              panels};
     const VkShaderModuleCreateInfo code = {.sType = VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO,
                                            .codeSize = shader->n_word * sizeof(uint32_t),
                                            .pCode = shader->word};
-    const VkSpecializationMapEntry entries[] = {
-        {0, 0, 4}, {1, 4, 4}, {2, 8, 4}, {3, 12, 4}, {4, 16, 4}};
-    const VkSpecializationInfo special = {5, entries, sizeof known, known};
+    const VkSpecializationMapEntry entries[] = {{0, 0, 4},  {1, 4, 4},  {2, 8, 4},
+                                                {3, 12, 4}, {4, 16, 4}, {5, 20, 4}};
+    const VkSpecializationInfo special = {sizeof entries / sizeof *entries, entries, sizeof known,
+                                          known};
     VkComputePipelineCreateInfo info = {
         .sType = VK_STRUCTURE_TYPE_COMPUTE_PIPELINE_CREATE_INFO,
         .layout = self->layout,

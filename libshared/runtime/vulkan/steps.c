@@ -255,7 +255,10 @@ static void write_work(device_t *self, const work_t *work, VkCommandBuffer comma
     const int32_t push[] = {(int32_t)work->at, work->begin, work->extent};
     uint64_t most = api->properties.limits.maxComputeWorkGroupCount[0];
     uint64_t groups = (uint64_t)work->extent, size = pipelines_size(self, (int)work->kernel);
-    if (shader->how != SHADERS_GROUPS) groups = (groups * shader->threads + size - 1) / size;
+    if (pipelines_panels(self, (int)work->kernel))
+        groups = shader->panel_groups;
+    else if (shader->how != SHADERS_GROUPS)
+        groups = (groups * shader->threads + size - 1) / size;
     uint32_t x = (uint32_t)(groups < most ? groups : most);
     api->CmdBindPipeline(commands, VK_PIPELINE_BIND_POINT_COMPUTE, self->pipeline[work->kernel]);
     api->CmdPushConstants(commands, self->layout, VK_SHADER_STAGE_COMPUTE_BIT, 0, sizeof push,

@@ -56,6 +56,7 @@ int memory_read(device_t *self, uint64_t offset, void *bytes, size_t n_bytes, er
 int pipelines_new(device_t *self, err_t *err); /* of all shaders */
 /* Threads of a group of the kernel's, where its module leaves them to the device. */
 uint32_t pipelines_size(const device_t *self, int kernel);
+bool pipelines_panels(const device_t *self, int kernel); /* does it go by panels (shader_t)? */
 void pipelines_free(device_t *self); /* and keep what the driver has made, on disk */
 
 /* --- steps.c --- */

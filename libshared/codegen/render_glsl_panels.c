@@ -1,0 +1,91 @@
+/* The way of GPUs to a product: a group of threads with panels of the operands in shared memory. prelude_panels.glsl has
+ * the arithmetic; here are its words for one product. */
+#include <inttypes.h>
+
+#include "codegen/prelude_text.h"
+#include "codegen/render_glsl.h"
+#include "plan/kernel/tiles.h"
+
+/* Four neighbours of a matrix begin where four elements do, at `begins` of them in a line, and end with it. */
+static bool by_fours(const plan_gemm_step_t *s, int64_t ld, int64_t outer, int64_t inner,
+                     int64_t line)
+{
+    return !s->bf16 && ld % 4 == 0 && outer % 4 == 0 && inner % 4 == 0 && line % 4 == 0;
+}
+
+static void define(str_t *out, const char *name, int64_t value)
+{
+    str_addf(out, "#define %s %" PRId64 "\n", name, value);
+}
+
+static void define_bool(str_t *out, const char *name, bool value)
+{
+    str_addf(out, "#define %s %s\n", name, value ? "true" : "false");
+}
+
+/* Rows and columns of the tile that a thread has. */
+static int per_thread(int side)
+{
+    return side >= 64 ? 8 : 4;
+}
+
+/* Fewer rows or columns than a thread has would leave most threads without work: then there are no panels, and eight threads
+ * have a tile. */
+bool panels_has(const plan_gemm_step_t *s)
+{
+    enum { FEWEST = 8 };
+    return s->m >= FEWEST && s->n >= FEWEST;
+}
+
+void panels_describe(const plan_gemm_step_t *s, str_t *out)
+{
+    int side = tiles_group_side(s), across = side / per_thread(side);
+    str_addf(out, "// panels %d, groups %" PRId64 "\n", across * across, tiles_n_group(s, side));
+}
+
+void panels_write(const plan_gemm_step_t *s, str_t *out)
+{
+    int side = tiles_group_side(s);
+    bool along_a = !s->trans_a, along_b = s->trans_b;
+    define(out, "SIDE", side);
+    define(out, "PER", per_thread(side));
+    define(out, "M", s->m);
+    define(out, "N", s->n);
+    define(out, "K", s->k);
+    define(out, "LD_A", s->lda);
+    define(out, "LD_B", s->ldb);
+    define(out, "LD_C", s->ldc);
+    define_bool(out, "ALONG_A", along_a);
+    define_bool(out, "ALONG_B", along_b);
+    define_bool(out, "FOURS_A",
+                by_fours(s, s->lda, s->stride_a, s->inner_a, along_a ? s->k : s->m));
+    define_bool(out, "FOURS_B",
+                by_fours(s, s->ldb, s->stride_b, s->inner_b, along_b ? s->k : s->n));
+    define_bool(out, "FOURS_C",
+                s->ldc % 4 == 0 && s->stride_c % 4 == 0 && s->inner_c % 4 == 0 && s->n % 4 == 0);
+    define_bool(out, "ADD", s->accumulate);
+    str_addf(out, "#define pcp_one(g, at) %s\n",
+             s->bf16 ? "pcp_f32_from_bf16(uint(m_u16(g)[at]))" : "pcp_f32(g, at)");
+    str_add(out, prelude_glsl_panels_text());
+}
+
+void panels_call(const plan_gemm_step_t *s, str_t *out)
+{
+    int side = tiles_group_side(s);
+    int64_t n_row = glsl_above(s->m, side), n_col = glsl_above(s->n, side);
+    str_addf(out,
+             "    if (PANELS) {\n"
+             "        const uint group = pcp_group();\n"
+             "        if (group >= %" PRId64 "u) return;\n"
+             "        const int o = int(group / %" PRId64 "u / %" PRId64
+             "u), i = int(group / %" PRId64 "u %% %" PRId64 "u);\n"
+             "        pcp_panels(g0, a0 + o * %" PRId64 " + i * %" PRId64 ", g1, a1 + o * %" PRId64
+             " + i * %" PRId64 ", g2,\n"
+             "                   a2 + o * %" PRId64 " + i * %" PRId64 ", int(group / %" PRId64
+             "u %% %" PRId64 "u) * %d, int(group %% %" PRId64 "u) * %d);\n"
+             "        return;\n"
+             "    }\n",
+             tiles_n_group(s, side), n_row * n_col, s->inner, n_row * n_col, s->inner, s->stride_a,
+             s->inner_a, s->stride_b, s->inner_b, s->stride_c, s->inner_c, n_col, n_row, side,
+             n_col, side);
+}
