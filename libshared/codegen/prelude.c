@@ -63,6 +63,10 @@ __asm__(".pushsection .rodata\n"
         "prelude_glsl_panels_bytes:\n"
         ".incbin \"libshared/codegen/prelude_panels.glsl\"\n"
         ".byte 0\n"
+        ".local prelude_glsl_panels_attention_bytes\n"
+        "prelude_glsl_panels_attention_bytes:\n"
+        ".incbin \"libshared/codegen/prelude_panels_attention.glsl\"\n"
+        ".byte 0\n"
         ".local prelude_cuda_bytes\n"
         "prelude_cuda_bytes:\n"
         ".incbin \"libshared/codegen/prelude_cuda.cuh\"\n"
@@ -93,6 +97,7 @@ extern const char prelude_small_float_bytes[] __attribute__((visibility("hidden"
 extern const char prelude_glsl_bytes[] __attribute__((visibility("hidden")));
 extern const char prelude_glsl_f64_bytes[] __attribute__((visibility("hidden")));
 extern const char prelude_glsl_panels_bytes[] __attribute__((visibility("hidden")));
+extern const char prelude_glsl_panels_attention_bytes[] __attribute__((visibility("hidden")));
 extern const char prelude_cuda_bytes[] __attribute__((visibility("hidden")));
 extern const char prelude_hip_bytes[] __attribute__((visibility("hidden")));
 extern const char prelude_threads_bytes[] __attribute__((visibility("hidden")));
@@ -151,6 +156,11 @@ const char *prelude_glsl_f64_text(void)
 const char *prelude_glsl_panels_text(void)
 {
     return prelude_glsl_panels_bytes;
+}
+
+const char *prelude_glsl_panels_attention_text(void)
+{
+    return prelude_glsl_panels_attention_bytes;
 }
 
 const char *prelude_cuda_text(void)

@@ -31,6 +31,8 @@ const char *prelude_glsl_text(void);
 const char *prelude_glsl_f64_text(void);
 /* prelude_panels.glsl, behind the head of a product and its words (render_glsl_panels.c). */
 const char *prelude_glsl_panels_text(void);
+/* prelude_panels_attention.glsl, likewise (render_glsl_attention_panels.c). */
+const char *prelude_glsl_panels_attention_text(void);
 
 /* prelude_cuda.cuh or prelude_hip.cuh, before prelude_text; and prelude.cuh, which comes behind it. */
 const char *prelude_cuda_text(void);

@@ -1,15 +1,26 @@
 /* Attention and its gradient as GLSL: eight threads of a subgroup have eight rows of q (of k and v, for
  * their cotangents), one each, and go over the other side eight rows at a time. Each loads one of these;
  * a shuffle gives its numbers to all. No score is ever in memory. Softmax goes along as keys come
- * (Milakov and Gimelshein 2018); sums are f32, in the order of the rows: the same bits in every run. */
+ * (Milakov and Gimelshein 2018); sums are f32, in the order of the rows: the same bits in every run.
+ * This is the way of processors; beside it stands that of GPUs (render_glsl_attention_panels.c). */
 #include <inttypes.h>
 #include <stdio.h>
 
 #include "codegen/attention.h"
-#include "codegen/render_glsl.h"
+#include "codegen/render_glsl_attention.h"
 
 enum { LANES = ATTENTION_ROWS };
-enum { Q, K, V, O, LSE, CT, DQ, DK, DV }; /* views; forward: o and lse are results */
+enum {
+    Q = VIEW_Q,
+    K = VIEW_K,
+    V = VIEW_V,
+    O = VIEW_O,
+    LSE = VIEW_LSE,
+    CT = VIEW_CT,
+    DQ = VIEW_DQ,
+    DK = VIEW_DK,
+    DV = VIEW_DV
+};
 
 typedef struct {
     const attention_t *a;
@@ -34,57 +45,55 @@ static bool is_aligned(const attention_view_t *v)
 }
 
 /* An element as a float; `at` is its place. */
-static void write_one(attend_t *self, const attention_view_t *v, const char *at, int more)
+static void write_one(const attention_view_t *v, const char *at, int more, str_t *out)
 {
     if (v->dtype == DT_F32)
-        str_addf(self->out, "pcp_f32(g%d, %s + %d)", v->arg, at, more);
+        str_addf(out, "pcp_f32(g%d, %s + %d)", v->arg, at, more);
     else
-        str_addf(self->out, "pcp_f32_from_%s(uint(m_u16(g%d)[%s + %d]))", dtype_name(v->dtype),
-                 v->arg, at, more);
+        str_addf(out, "pcp_f32_from_%s(uint(m_u16(g%d)[%s + %d]))", dtype_name(v->dtype), v->arg,
+                 at, more);
 }
 
-/* const vec4 <name>: the n (1 to 4) numbers from `at` on, zeros behind them. */
-static void load(attend_t *self, int view, const char *name, const char *at, int n)
+void glsl_attention_load(const attention_view_t *v, const char *name, const char *at, int n,
+                         str_t *out)
 {
-    const attention_view_t *v = &self->a->view[view];
-    str_addf(self->out, "const vec4 %s = ", name);
+    str_addf(out, "const vec4 %s = ", name);
     if (n == 4 && is_aligned(v)) {
-        str_addf(self->out, "pcp_load4(g%d, %s);\n", v->arg, at);
+        str_addf(out, "pcp_load4(g%d, %s);\n", v->arg, at);
         return;
     }
-    str_add(self->out, "vec4(");
+    str_add(out, "vec4(");
     for (int i = 0; i < 4; i++) {
-        str_add(self->out, i ? ", " : "");
+        str_add(out, i ? ", " : "");
         if (i < n)
-            write_one(self, v, at, i);
+            write_one(v, at, i, out);
         else
-            str_add(self->out, "0.0");
+            str_add(out, "0.0");
     }
-    str_add(self->out, ");\n");
+    str_add(out, ");\n");
 }
 
-/* n (1 to 4) numbers of the vec4 `value` to `at` and on. */
-static void store(attend_t *self, int view, const char *at, const char *value, int n)
+void glsl_attention_store(const attention_view_t *v, const char *at, const char *value, int n,
+                          str_t *out)
 {
-    const attention_view_t *v = &self->a->view[view];
     if (n == 4 && is_aligned(v)) {
-        str_addf(self->out, "pcp_store4(g%d, %s, %s);\n", v->arg, at, value);
+        str_addf(out, "pcp_store4(g%d, %s, %s);\n", v->arg, at, value);
         return;
     }
-    str_add(self->out, "{ const vec4 y = ");
-    str_addf(self->out, "%s;\n", value);
+    str_add(out, "{ const vec4 y = ");
+    str_addf(out, "%s;\n", value);
     for (int i = 0; i < n; i++) {
         char text[8];
         snprintf(text, sizeof text, "y.%c", "xyzw"[i]);
         if (v->dtype == DT_F32) {
-            str_addf(self->out, "pcp_put_f32(g%d, %s + %d, %s);\n", v->arg, at, i, text);
+            str_addf(out, "pcp_put_f32(g%d, %s + %d, %s);\n", v->arg, at, i, text);
             continue;
         }
-        str_addf(self->out, "m_u16(g%d)[%s + %d] = ", v->arg, at, i);
-        glsl_stored(self->out, v->dtype, DT_F32, false, text);
-        str_add(self->out, ";\n");
+        str_addf(out, "m_u16(g%d)[%s + %d] = ", v->arg, at, i);
+        glsl_stored(out, v->dtype, DT_F32, false, text);
+        str_add(out, ";\n");
     }
-    str_add(self->out, "}\n");
+    str_add(out, "}\n");
 }
 
 /* The numbers of `cols` columns by fours: how many are in the one that begins at column x. */
@@ -114,8 +123,8 @@ static void dots(attend_t *self, const char *s, int own, const char *at_own, int
         if (!loop) str_addf(self->out, "{ const int x = %" PRId64 ";\n", x);
         snprintf(mine, sizeof mine, "%s + x", at_own);
         snprintf(theirs, sizeof theirs, "%s + x", at_other);
-        load(self, own, "mine", mine, fours(cols, x));
-        load(self, other, "theirs", theirs, fours(cols, x));
+        glsl_attention_load(&self->a->view[own], "mine", mine, fours(cols, x), self->out);
+        glsl_attention_load(&self->a->view[other], "theirs", theirs, fours(cols, x), self->out);
         for (int i = 0; i < fours(cols, x); i++)
             for (int c = 0; c < LANES; c++)
                 str_addf(self->out, "%s%d = fma(mine.%c, pcp_pick(theirs.%c, %du), %s%d);\n", s, c,
@@ -132,7 +141,7 @@ static void add_rows(attend_t *self, const char *sum, const char *weight, int ot
     for (int64_t x = 0; x < cols; x += 4) {
         snprintf(theirs, sizeof theirs, "%s + %" PRId64, at_other, x);
         str_add(self->out, "{ ");
-        load(self, other, "theirs", theirs, fours(cols, x));
+        glsl_attention_load(&self->a->view[other], "theirs", theirs, fours(cols, x), self->out);
         for (int i = 0; i < fours(cols, x); i++)
             for (int c = 0; c < LANES; c++)
                 str_addf(self->out,
@@ -150,7 +159,7 @@ static void give(attend_t *self, int view, const char *at, const char *sum, cons
     for (int64_t x = 0; x < cols; x += 4) {
         snprintf(to, sizeof to, "%s + %" PRId64, at, x);
         snprintf(value, sizeof value, "%s%" PRId64 "%s", sum, x / 4, scale);
-        store(self, view, to, value, fours(cols, x));
+        glsl_attention_store(&self->a->view[view], to, value, fours(cols, x), self->out);
     }
 }
 
@@ -163,8 +172,8 @@ static void write_delta(attend_t *self, const char *at_g, const char *at_o)
         snprintf(g, sizeof g, "%s + %" PRId64, at_g, x);
         snprintf(y, sizeof y, "%s + %" PRId64, at_o, x);
         str_add(self->out, "{ ");
-        load(self, CT, "ct", g, fours(self->a->e, x));
-        load(self, O, "y4", y, fours(self->a->e, x));
+        glsl_attention_load(&self->a->view[CT], "ct", g, fours(self->a->e, x), self->out);
+        glsl_attention_load(&self->a->view[O], "y4", y, fours(self->a->e, x), self->out);
         for (int i = 0; i < fours(self->a->e, x); i++)
             str_addf(self->out, "delta = fma(ct.%c, y4.%c, delta);\n", "xyzw"[i], "xyzw"[i]);
         str_add(self->out, "}\n");
@@ -305,8 +314,13 @@ static void backward_keys(attend_t *self)
     give(self, DV, "to_v", "dv", "", a->e);
 }
 
-/* Rows and columns of a matrix of a view. */
-static void shape_of(const attention_t *a, int view, int64_t *rows, int64_t *cols)
+const char *glsl_attention_name(int view)
+{
+    static const char *const names[] = {"q", "k", "v", "y", "lse", "g", "dq", "dk", "dv"};
+    return names[view];
+}
+
+void glsl_attention_shape(const attention_t *a, int view, int64_t *rows, int64_t *cols)
 {
     *rows = view == K || view == V || view == DK || view == DV ? a->s : a->t;
     *cols = view == LSE ? 1 : view == V || view == O || view == CT || view == DV ? a->e : a->d;
@@ -326,7 +340,7 @@ static void find_reach(const attention_t *a, int arg, int64_t batch, int64_t *lo
     for (int i = 0; i < a->n_view; i++) {
         const attention_view_t *v = &a->view[i];
         if (v->arg != arg) continue;
-        shape_of(a, i, &rows, &cols);
+        glsl_attention_shape(a, i, &rows, &cols);
         int64_t first = v->offset, last = v->offset + cols;
         extend(glsl_above(batch, v->n_inner), v->outer, &first, &last);
         extend(batch < v->n_inner ? batch : v->n_inner, v->inner, &first, &last);
@@ -341,6 +355,8 @@ static void find_reach(const attention_t *a, int arg, int64_t batch, int64_t *lo
 static void write_head(attend_t *self, const kernel_t *kernel, int64_t tiles)
 {
     const attention_t *a = self->a;
+    bool panels = attention_panels_has(a);
+    if (panels) attention_panels_describe(a, kernel->extent, self->out);
     int64_t blocks = attention_tiles(a->t > a->s ? a->t : a->s);
     int64_t rounds = blocks * (1 + (a->d + a->e) / 4);
     if (rounds > INT32_MAX) rounds = INT32_MAX;
@@ -352,8 +368,10 @@ static void write_head(attend_t *self, const kernel_t *kernel, int64_t tiles)
         str_addf(self->out, "// %s %" PRId64 " %" PRId64 " %" PRId64 "\n",
                  kernel->arg.at[i].written ? "-w" : "r-", size, lo * size, hi * size);
     }
+    if (panels) attention_panels_write(a, (int)kernel->arg.n, self->out);
+    str_add(self->out, "void main()\n{\n");
+    if (panels) attention_panels_call(a, kernel->extent, self->out);
     str_addf(self->out,
-             "void main()\n{\n"
              "    const uint thread = pcp_lane_thread();\n"
              "    const int lane = int(thread %% %du);\n"
              "    if (thread / %du >= uint(work.extent)) return;\n"
@@ -369,11 +387,10 @@ static void write_head(attend_t *self, const kernel_t *kernel, int64_t tiles)
 
 void render_glsl_attention(const kernel_t *kernel, str_t *out)
 {
-    static const char *const names[] = {"q", "k", "v", "y", "lse", "g", "dq", "dk", "dv"};
     const attention_t *a = kernel->attention;
     attend_t self = {a, out};
     write_head(&self, kernel, attention_pieces(a));
-    for (int i = 0; i < a->n_view; i++) point_at(&self, i, names[i]);
+    for (int i = 0; i < a->n_view; i++) point_at(&self, i, glsl_attention_name(i));
     if (!a->gradient) {
         str_addf(out,
                  "const int first = tile * %d, row = first + lane, own = min(row, %" PRId64 ");\n",
