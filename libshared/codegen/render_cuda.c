@@ -101,6 +101,7 @@ static const turns_lang_t turns = {
     .op = render_op,
     .share = write_share,
     .n_share = "LANES / PCP_WARP",
+    .unroll = "#pragma unroll\n",
     .barrier = "__syncthreads();\n",
     .visible = "__syncthreads();\n",
 };
@@ -166,7 +167,8 @@ static void write_arguments(const kernel_t *k, const share_plan_t *plan, str_t *
     }
     for (size_t i = 0; i < k->array.n; i++)
         str_addf(out, "    %s%s l%zu[%" PRId64 "];\n", group ? "__shared__ " : "",
-                 render_storage(k->array.at[i].dtype), i, k->array.at[i].n);
+                 render_storage(k->array.at[i].dtype), i,
+                 plan->turns ? plan->turns : k->array.at[i].n);
     for (size_t i = 0; group && i < k->acc.n; i++)
         str_addf(out, "    __shared__ %s shares%zu[LANES / PCP_WARP];\n",
                  render_type(k->acc.at[i].dtype), i);

@@ -26,7 +26,8 @@ typedef struct {
     VEC(int) level;     /* by node, where leveled[] is the walk */
     VEC(unsigned) leveled, declared; /* by node: the last walk that did */
     int depth;                       /* of the block being written */
-    void *own;                       /* the language's */
+    int turn; /* a loop's number: arrays have an element for each of the thread's turns there, j<turn>; 0: for each index */
+    void *own; /* the language's */
 } render_t;
 
 /* How a language writes what others write otherwise. */
@@ -49,6 +50,9 @@ void render_end(render_t *self);
 void render_block(render_t *self, const kblock_t *block);
 /* Which accumulators are folded under the block: folds[kernel->acc.n], false before. */
 void render_find_folds(const kblock_t *block, bool *folds);
+
+/* An array's index: x, or the turn. */
+void render_place(render_t *self, kx_t x, str_t *out);
 
 /* The depth at which x can be computed: that of the innermost loop it depends on; INNERMOST when it
  * reads memory that the kernel writes. */

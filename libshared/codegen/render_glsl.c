@@ -41,7 +41,10 @@ static void write_target(render_t *self, const kstmt_t *s, bool is_local, dtype_
         str_addf(self->out, "l%d[", s->target);
     else
         str_addf(self->out, "%s(g%d)[a%d + ", glsl_memory(dtype, NULL), s->target, s->target);
-    glsl_index(self, s->index, self->out);
+    if (is_local && self->turn)
+        render_place(self, s->index, self->out);
+    else
+        glsl_index(self, s->index, self->out);
     str_add(self->out, "] = ");
 }
 
@@ -83,6 +86,7 @@ static const turns_lang_t turns = {
     .op = glsl_op,
     .share = write_share,
     .n_share = "LANES",
+    .unroll = "[[unroll]]\n",
     .barrier = "barrier();\n",
     .together = "TOGETHER",
     .visible = "memoryBarrierBuffer(); barrier();\n",
@@ -164,12 +168,14 @@ static void write_reach(const kernel_t *kernel, const share_plan_t *plan, str_t 
 /* --- The shader ------------------------------------------------------------------------------- */
 
 /* Of a group, arrays and places for shares are seen by all its threads. */
-static void write_arrays(const kernel_t *k, bool shared, str_t *out)
+static void write_arrays(const kernel_t *k, const share_plan_t *plan, str_t *out)
 {
+    bool shared = plan->share == SHARE_GROUP;
     for (size_t i = 0; i < k->array.n; i++) {
         dtype_t dtype = k->array.at[i].dtype;
         str_addf(out, "%s%s l%zu[%" PRId64 "];\n", shared ? "shared " : "    ",
-                 dtype_is_narrow(dtype) ? "uint" : glsl_type(dtype), i, k->array.at[i].n);
+                 dtype_is_narrow(dtype) ? "uint" : glsl_type(dtype), i,
+                 plan->turns ? plan->turns : k->array.at[i].n);
     }
     for (size_t i = 0; shared && i < k->acc.n; i++)
         str_addf(out, "shared %s shares%zu[gl_WorkGroupSize.x];\n", glsl_type(k->acc.at[i].dtype),
@@ -221,10 +227,10 @@ void render_glsl(const kernel_t *kernel, helpers_t *helpers, str_t *out)
     write_reach(kernel, &o.plan, out);
     render_begin(&self, kernel, &lang, out);
     self.own = &o;
-    if (group) write_arrays(kernel, true, out);
+    if (group) write_arrays(kernel, &o.plan, out);
     write_place(&o.plan, out);
     for (size_t i = 0; i < kernel->arg.n; i++) glsl_argument((int)i, (int)kernel->arg.n, out);
-    if (!group) write_arrays(kernel, false, out);
+    if (!group) write_arrays(kernel, &o.plan, out);
     render_block(&self, &kernel->body);
     str_add(out, "}\n");
     render_end(&self);

@@ -197,6 +197,22 @@ static bool is_apart(const kernel_t *kernel, const columns_t *c)
     return true;
 }
 
+/* share_plan_t.turns: each thread keeps and reads what is its own column's, and the loops are of one known length. */
+static int64_t count_turns(const kernel_t *kernel, const columns_t *c, int lanes)
+{
+    enum { MOST = 16 };
+    const kx_node_t *lo = node(kernel, c->lo), *hi = node(kernel, c->hi);
+    if (kernel->array.n == 0 || lo->lo != lo->hi || hi->lo != hi->hi) return 0;
+    for (size_t i = 0; i < kernel->array.n; i++)
+        if (!is_kept_by_column(kernel, &kernel->body, c, (int)i)) return 0;
+    for (size_t i = 0; i < kernel->graph.node.n; i++) {
+        const kx_node_t *n = &kernel->graph.node.at[i];
+        if (c->used[i] && n->kind == KX_LOCAL && !is_column(kernel, c, n->in[0])) return 0;
+    }
+    int64_t turns = (hi->lo - lo->lo + lanes - 1) / lanes;
+    return turns <= MOST ? turns : 0;
+}
+
 static share_plan_t choose(const kernel_t *kernel, columns_t *c)
 {
     enum { ENOUGH = 4096, MANY_COLUMNS = 256, MAX_SHARED = 30 << 10, PER_ACC = 8 * 64 };
@@ -215,6 +231,7 @@ static share_plan_t choose(const kernel_t *kernel, columns_t *c)
         plan.lanes = FEW;
         int each = c->rounds > MANY_TIMES ? 1 : EACH;
         while (plan.lanes < MOST && plan.lanes * each < c->columns) plan.lanes *= 2;
+        plan.turns = count_turns(kernel, c, plan.lanes);
     } else if (c->known && shared <= MAX_SHARED) {
         plan.share = SHARE_GROUP;
         plan.columns = c->columns;

@@ -15,7 +15,10 @@ typedef enum {
 
 typedef struct {
     share_t share;
-    int lanes;       /* COLUMNS: a power of two */
+    int lanes; /* COLUMNS: a power of two */
+    int64_t
+        turns; /* COLUMNS: of a thread in each loop, where arrays need an element for each of them, and not for each
+                      * column: what a thread keeps is then in registers; 0: they need more */
     int64_t columns; /* GROUP: of the longest loop, as far as it is known */
     bool apart;      /* no column reads what another one has written */
 } share_plan_t;
@@ -45,6 +48,7 @@ typedef struct {
     /* Put this thread's part<acc> among shares<acc>, of which there are n_share then. */
     void (*share)(render_t *self, int acc);
     const char *n_share; /* "LANES" */
+    const char *unroll;  /* a line before a loop of few rounds, whose number is known */
     const char *barrier; /* threads of a group wait for each other; shares are seen */
     /* Or NULL: a constant that says whether the threads of a group are one subgroup, which folds f32 by
      * pcp_share(part, shares[k], k), the k-th thread's part, and does not wait. */

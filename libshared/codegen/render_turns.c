@@ -1,6 +1,7 @@
 /* Loops and accumulators of a kernel that many threads share. A piece of the kernel's extent is the work
  * of one thread; of LANES threads, which take turns at the columns; or of a group of threads, which
  * also put together what each has folded (share_t). */
+#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -191,6 +192,25 @@ static void write_bounds(render_t *self, const kstmt_t *s, bool shares)
         str_addf(self->out, "; i%d++) {\n", v);
 }
 
+/* A thread's turns at the columns by their number, j<loop>. Returns whether a second block is open: some threads have no last turn. */
+static bool write_turns(render_t *self, const kstmt_t *s)
+{
+    const turns_t *o = own(self);
+    int v = self->loop.at[s->var];
+    const kx_node_t *lo = node(self->kernel, s->lo), *hi = node(self->kernel, s->hi);
+    bool some = (hi->lo - lo->lo) % o->plan.lanes != 0;
+    write_line(self, o->lang->unroll);
+    render_indent(self);
+    str_addf(self->out,
+             "for (int j%d = 0; j%d < %" PRId64 "; j%d++) { const int i%d = %" PRId64
+             " + int(lane) + j%d * int(LANES);",
+             v, v, o->plan.turns, v, v, lo->lo, v);
+    if (some) str_addf(self->out, " if (i%d < %" PRId64 ") {", v, hi->lo);
+    str_add(self->out, "\n");
+    self->turn = v;
+    return some;
+}
+
 void turns_loop(render_t *self, const kstmt_t *s)
 {
     if (s->lo == KX_NONE) {
@@ -203,12 +223,17 @@ void turns_loop(render_t *self, const kstmt_t *s)
     bool shares = s->simd && !o->inside && o->plan.share != SHARE_ALONE;
     write_line(self, "{\n");
     begin_folds(self, s, shares, folds, sums);
-    write_bounds(self, s, shares);
+    bool some = false, turns = shares && o->plan.turns > 0;
+    if (turns)
+        some = write_turns(self, s);
+    else
+        write_bounds(self, s, shares);
     o->inside = o->inside || shares;
     o->loops += !s->simd;
     render_block(self, &s->body);
     o->loops -= !s->simd;
-    write_line(self, "}\n");
+    if (turns) self->turn = 0;
+    write_line(self, some ? "}}\n" : "}\n");
     end_sums(self, sums);
     if (shares) {
         o->inside = false;

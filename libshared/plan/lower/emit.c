@@ -86,11 +86,29 @@ static void add_column_work(emit_t *e, resolve_t *r, int i, pending_list_t *list
     VEC_PUSH(list, p);
 }
 
+static void emit_run(emit_t *e, kblock_t *block, int lo, const pending_list_t *list)
+{
+    kx_graph_t *g = &e->kernel->graph;
+    kstmt_t *inner = kernel_stmt(block, KS_FOR);
+    inner->var = lo;
+    inner->lo = kx_int(g, 0);
+    inner->hi = kx_int(g, g->var.at[lo].extent);
+    inner->simd = true;
+    emit_statements(&inner->body, list);
+}
+
 /* A block of columns that consists of whole runs of the split column variable. */
 static void emit_block_rows(emit_t *e, kblock_t *block, int hi, int lo, const pending_list_t *list)
 {
     kx_graph_t *g = &e->kernel->graph;
     int64_t run = g->var.at[lo].extent, n = e->block / run;
+    if (n == 1) { /* places in it are then columns of the run, and plainly so */
+        pending_list_t inside = {0};
+        emit_exchange(e->kernel, list, &inside, hi, e->unit_node);
+        emit_run(e, block, lo, &inside);
+        VEC_FREE(&inside);
+        return;
+    }
     kstmt_t *outer = kernel_stmt(block, KS_FOR);
     outer->var = hi;
     outer->lo = kx_scale(g, e->unit_node, n);
@@ -98,12 +116,7 @@ static void emit_block_rows(emit_t *e, kblock_t *block, int hi, int lo, const pe
     if (g->var.at[hi].extent % n != 0)
         outer->hi = kx_map(g, OP_minimum, DT_I64, 2,
                            (kx_t[]){outer->hi, kx_int(g, g->var.at[hi].extent)});
-    kstmt_t *inner = kernel_stmt(&outer->body, KS_FOR);
-    inner->var = lo;
-    inner->lo = kx_int(g, 0);
-    inner->hi = kx_int(g, run);
-    inner->simd = true;
-    emit_statements(&inner->body, list);
+    emit_run(e, &outer->body, lo, list);
 }
 
 static void emit_column_loop(emit_t *e, kblock_t *block, const pending_list_t *list)

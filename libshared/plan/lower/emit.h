@@ -56,6 +56,9 @@ typedef VEC(pending_t) pending_list_t;
  * Split columns become nested loops; guards on columns (pad, concatenate) split a loop into
  * segments. */
 void emit_columns(kernel_t *kernel, kblock_t *block, int col, const pending_list_t *list);
+/* The list with `with` in place of variable `var`; what it is a part of is put together again. to: behind what it has. */
+void emit_exchange(kernel_t *kernel, const pending_list_t *from, pending_list_t *to, int var,
+                   kx_t with);
 /* The columns [lo, hi) of a unit: a loop for each segment that guards cut, clipped to them. False,
  * and nothing appended, when nothing is cut or a segment would need its columns split. */
 bool emit_clipped_columns(kernel_t *kernel, kblock_t *block, int col, kx_t lo, kx_t hi,

@@ -145,8 +145,8 @@ static kx_t exchange(void *user, kx_t x)
     return exchange_variable(e, (int)n->i);
 }
 
-static void exchange_list(kernel_t *kernel, const pending_list_t *from, pending_list_t *to, int var,
-                          kx_t with)
+void emit_exchange(kernel_t *kernel, const pending_list_t *from, pending_list_t *to, int var,
+                   kx_t with)
 {
     exchange_t e = {&kernel->graph, var, with};
     kx_rewrite_t r = {.graph = &kernel->graph, .replace = exchange, .user = &e};
@@ -208,7 +208,7 @@ static void emit_leaf(nest_t *nest, kblock_t *block, int depth, const pending_li
         int part;
         kx_t node = kx_var(g, to - from, &part);
         pending_list_t inside = {0};
-        exchange_list(nest->kernel, list, &inside, var, kx_addi(g, node, from));
+        emit_exchange(nest->kernel, list, &inside, var, kx_addi(g, node, from));
         emit_loop(nest, block, depth, part, &inside);
         VEC_FREE(&inside);
     }
@@ -252,7 +252,7 @@ bool emit_clipped_columns(kernel_t *kernel, kblock_t *block, int col, kx_t lo, k
         int64_t from = i == 0 ? 0 : cuts.at[i - 1];
         int64_t to = i == cuts.n ? g->var.at[col].extent : cuts.at[i];
         kx_t node = kx_var(g, to - from, &part[i]);
-        exchange_list(kernel, list, &inside[i], col, kx_addi(g, node, from));
+        emit_exchange(kernel, list, &inside[i], col, kx_addi(g, node, from));
         fits = fits && !uses_parts(g, &inside[i], part[i]);
     }
     for (int i = 0; i <= cuts.n; i++) {
