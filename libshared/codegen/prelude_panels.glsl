@@ -6,11 +6,10 @@
 // The renderer defines SIDE, PER; M, N, K; LD_A, LD_B, LD_C, from a line in memory to the next; ALONG_A, ALONG_B: neighbours in
 // memory are terms of the sum, else rows of A or columns of B; FOURS_A, FOURS_B, FOURS_C: four of them are one load;
 // ADD: to what C has; and pcp_one(segment, at), an element of A or B.
-layout(constant_id = 5) const bool PANELS = false;
 const int DEPTH = 16, ACROSS = SIDE / PER, THREADS = ACROSS * ACROSS, QUADS = PER / 4;
 const int BLOCKS = SIDE * DEPTH / 16; // of 4 x 4 elements in a panel: one for each thread, or for half of them
 const int PITCH = SIDE / 4 + 1;       // from a term of a panel to the next, in quads; one more, for the sake of banks
-shared vec4 panel_a[PANELS ? DEPTH * PITCH : 1], panel_b[PANELS ? DEPTH * PITCH : 1];
+shared vec4 panel_a[DEPTH * PITCH], panel_b[DEPTH * PITCH];
 
 // A block of 4 x 4 elements: where it begins in the panel, as a term and a line (a row of A, a column of B).
 ivec2 pcp_block(int block, bool along)

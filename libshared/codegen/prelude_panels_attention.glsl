@@ -6,18 +6,17 @@
 // The renderer defines ROWS, STEP; N_ROW, N_KEY, rows of q and of k; D, E, columns of q and k, of v and o; CAUSAL: row i
 // sees the keys up to i + OFFSET; SCALE; GRADIENT, if it is that; and functions by view: get_<view>(row, column), four
 // neighbours, zeros behind the edges, get_lse(row), put_<view>(row, column, four), put_lse(row, x).
-layout(constant_id = 5) const bool PANELS = false;
 const int ACROSS = 8, DOWN = 16, THREADS = ACROSS * DOWN;
 const int TALL = ROWS / DOWN, SPAN = STEP / ACROSS;       // scores of a thread: rows DOWN apart, columns ACROSS apart
 const int D4 = (D + 3) / 4, E4 = (E + 3) / 4;             // quads of a row
 const int OF_D = (D4 + ACROSS - 1) / ACROSS, OF_E = (E4 + ACROSS - 1) / ACROSS; // of a thread
 const int PITCH_D = D4 | 1, PITCH_E = E4 | 1;             // odd, so that neighbours read from different banks
 const int PITCH_W = STEP + 4;
-shared vec4 own[PANELS ? ROWS * PITCH_D : 1], other[PANELS ? STEP * PITCH_D : 1], other_e[PANELS ? STEP * PITCH_E : 1];
-shared float weights[PANELS ? ROWS * PITCH_W : 1], parts[PANELS ? 32 * ACROSS : 1];
+shared vec4 own[ROWS * PITCH_D], other[STEP * PITCH_D], other_e[STEP * PITCH_E];
+shared float weights[ROWS * PITCH_W], parts[32 * ACROSS];
 #ifdef GRADIENT
-shared vec4 own_e[PANELS ? ROWS * PITCH_E : 1];
-shared float shift[PANELS ? 32 : 1]; // of each row of q: its log-sum-exp
+shared vec4 own_e[ROWS * PITCH_E];
+shared float shift[32]; // of each row of q: its log-sum-exp
 #endif
 
 bool pcp_sees(int row, int key)
@@ -34,28 +33,31 @@ int pcp_col(int n) { return pcp_x() + ACROSS * n; }
     for (int e = int(gl_LocalInvocationIndex); e < (n) * (quads); e += THREADS)              \
         to[e / (quads) * (pitch) + e % (quads)] = get((from) + e / (quads), e % (quads) * 4);
 
-// s[TALL * SPAN] += a b', rows of quads.
-#define PCP_ALONG(s, a, b, pitch, quads)                                                                        \
-    for (int k = 0; k < quads; k++) {                                                                           \
-        vec4 l[TALL], r[SPAN];                                                                                  \
-        [[unroll]] for (int e = 0; e < TALL; e++) l[e] = a[pcp_row(e) * pitch + k];                             \
-        [[unroll]] for (int n = 0; n < SPAN; n++) r[n] = b[pcp_col(n) * pitch + k];                             \
-        [[unroll]] for (int e = 0; e < TALL; e++)                                                               \
-            [[unroll]] for (int n = 0; n < SPAN; n++)                                                           \
-                s[e * SPAN + n] = fma(l[e].w, r[n].w, fma(l[e].z, r[n].z, fma(l[e].y, r[n].y,                   \
-                                                                      fma(l[e].x, r[n].x, s[e * SPAN + n])))); \
-    }
+// s[TALL * SPAN] += a b', rows of quads. Four of them in a round: all at once would be long to compile.
+#define PCP_ALONG(s, a, b, pitch, quads)                                                                            \
+    [[dont_unroll]] for (int from = 0; from < quads; from += 4)                                                     \
+        [[unroll]] for (int k = from; k < from + 4; k++)                                                            \
+            if (quads % 4 == 0 || k < quads) {                                                                      \
+                vec4 l[TALL], r[SPAN];                                                                              \
+                [[unroll]] for (int e = 0; e < TALL; e++) l[e] = a[pcp_row(e) * pitch + k];                         \
+                [[unroll]] for (int n = 0; n < SPAN; n++) r[n] = b[pcp_col(n) * pitch + k];                         \
+                [[unroll]] for (int e = 0; e < TALL; e++)                                                           \
+                    [[unroll]] for (int n = 0; n < SPAN; n++)                                                       \
+                        s[e * SPAN + n] = fma(l[e].w, r[n].w, fma(l[e].z, r[n].z, fma(l[e].y, r[n].y,               \
+                                                                          fma(l[e].x, r[n].x, s[e * SPAN + n])))); \
+            }
 
 // d[TALL * of] += weights b: of each row every eighth quad. Those behind the last one are computed and not stored.
-#define PCP_DOWN(d, of, b, pitch, quads)                                                                        \
-    for (int k = 0; k < STEP; k++) {                                                                            \
-        vec4 r[of];                                                                                             \
-        [[unroll]] for (int n = 0; n < of; n++) r[n] = b[k * pitch + min(pcp_col(n), quads - 1)];               \
-        [[unroll]] for (int e = 0; e < TALL; e++) {                                                             \
-            const float w = weights[pcp_row(e) * PITCH_W + k];                                                  \
-            [[unroll]] for (int n = 0; n < of; n++) d[e * of + n] = fma(vec4(w), r[n], d[e * of + n]);          \
-        }                                                                                                       \
-    }
+#define PCP_DOWN(d, of, b, pitch, quads)                                                                            \
+    [[dont_unroll]] for (int from = 0; from < STEP; from += 4)                                                      \
+        [[unroll]] for (int k = from; k < from + 4; k++) {                                                          \
+            vec4 r[of];                                                                                             \
+            [[unroll]] for (int n = 0; n < of; n++) r[n] = b[k * pitch + min(pcp_col(n), quads - 1)];               \
+            [[unroll]] for (int e = 0; e < TALL; e++) {                                                             \
+                const float w = weights[pcp_row(e) * PITCH_W + k];                                                  \
+                [[unroll]] for (int n = 0; n < of; n++) d[e * of + n] = fma(vec4(w), r[n], d[e * of + n]);          \
+            }                                                                                                       \
+        }
 
 #define PCP_KEEP(s)                                                                            \
     [[unroll]] for (int e = 0; e < TALL; e++)                                                  \

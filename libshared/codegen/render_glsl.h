@@ -15,12 +15,11 @@ void render_glsl(const kernel_t *kernel, helpers_t *helpers, str_t *out);
 void render_glsl_product(const product_t *product, str_t *out);
 const char *render_glsl_product_head(void);
 
-/* Of its source, where a GPU computes it in another way (render_glsl_panels.c): is there one; the line that says how
- * many threads and groups that takes; its functions; the call in main, which ends the thread. */
+/* Where a GPU computes it in another way (render_glsl_panels.c): is there one; the line that says how many threads and groups
+ * that takes; its main and what that needs, from #ifdef PANELS to #else. #endif is due. */
 bool panels_has(const plan_gemm_step_t *step);
 void panels_describe(const plan_gemm_step_t *step, str_t *out);
 void panels_write(const plan_gemm_step_t *step, str_t *out);
-void panels_call(const plan_gemm_step_t *step, str_t *out);
 
 /* The same for attention or its gradient: LANES rows for as many threads. */
 void render_glsl_attention(const kernel_t *kernel, str_t *out);

@@ -368,10 +368,9 @@ static void write_head(attend_t *self, const kernel_t *kernel, int64_t tiles)
         str_addf(self->out, "// %s %" PRId64 " %" PRId64 " %" PRId64 "\n",
                  kernel->arg.at[i].written ? "-w" : "r-", size, lo * size, hi * size);
     }
-    if (panels) attention_panels_write(a, (int)kernel->arg.n, self->out);
-    str_add(self->out, "void main()\n{\n");
-    if (panels) attention_panels_call(a, kernel->extent, self->out);
+    if (panels) attention_panels_write(a, kernel->extent, (int)kernel->arg.n, self->out);
     str_addf(self->out,
+             "void main()\n{\n"
              "    const uint thread = pcp_lane_thread();\n"
              "    const int lane = int(thread %% %du);\n"
              "    if (thread / %du >= uint(work.extent)) return;\n"
@@ -391,17 +390,17 @@ void render_glsl_attention(const kernel_t *kernel, str_t *out)
     attend_t self = {a, out};
     write_head(&self, kernel, attention_pieces(a));
     for (int i = 0; i < a->n_view; i++) point_at(&self, i, glsl_attention_name(i));
-    if (!a->gradient) {
+    if (a->gradient) {
+        str_addf(out, "if (tile < %" PRId64 ") {\n", attention_tiles(a->t));
+        backward_rows(&self);
+        str_add(out, "} else {\n");
+        backward_keys(&self);
+        str_add(out, "}\n");
+    } else {
         str_addf(out,
                  "const int first = tile * %d, row = first + lane, own = min(row, %" PRId64 ");\n",
                  LANES, a->t - 1);
         forward(&self);
-        str_add(out, "}\n");
-        return;
     }
-    str_addf(out, "if (tile < %" PRId64 ") {\n", attention_tiles(a->t));
-    backward_rows(&self);
-    str_add(out, "} else {\n");
-    backward_keys(&self);
-    str_add(out, "}\n}\n");
+    str_add(out, attention_panels_has(a) ? "}\n#endif\n" : "}\n");
 }

@@ -23,7 +23,6 @@ void glsl_attention_store(const attention_view_t *v, const char *at, const char 
 /* As render_glsl.h has it for products. `extent`: of the kernel. */
 bool attention_panels_has(const attention_t *a);
 void attention_panels_describe(const attention_t *a, int64_t extent, str_t *out);
-void attention_panels_write(const attention_t *a, int n_arg, str_t *out);
-void attention_panels_call(const attention_t *a, int64_t extent, str_t *out);
+void attention_panels_write(const attention_t *a, int64_t extent, int n_arg, str_t *out);
 
 #endif

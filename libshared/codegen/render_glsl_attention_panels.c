@@ -161,11 +161,34 @@ static void define(str_t *out, const char *name, int64_t value)
     str_addf(out, "#define %s %" PRId64 "\n", name, value);
 }
 
-void attention_panels_write(const attention_t *a, int n_arg, str_t *out)
+/* Of a causal matrix the last rows see most: they begin first. */
+static void write_main(const attention_t *a, int64_t extent, str_t *out)
+{
+    int rows = choose(a).rows;
+    int64_t tiles = tiles_of(a, rows), of_rows = glsl_above(a->t, rows);
+    str_addf(out,
+             "void main()\n{\n"
+             "    const uint group = pcp_group();\n"
+             "    if (group >= %" PRId64 "u) return;\n"
+             "    const int first = (%" PRId64 " - int(group %% %" PRId64 "u)) * %d;\n"
+             "    pcp_find(int(group / %" PRId64 "u));\n",
+             groups_of(a, extent), of_rows - 1, tiles, rows, tiles);
+    if (a->gradient)
+        str_addf(out,
+                 "    if (first >= 0)\n        pcp_of_rows(first);\n"
+                 "    else\n        pcp_of_keys(-%d - first);\n",
+                 rows);
+    else
+        str_add(out, "    pcp_forward(first);\n");
+    str_add(out, "}\n");
+}
+
+void attention_panels_write(const attention_t *a, int64_t extent, int n_arg, str_t *out)
 {
     const cut_t cut = choose(a);
     bool causal = a->how.causal && a->how.offset < a->s;
     const kx_node_t scale = {.kind = KX_NUMBER, .dtype = DT_F32, .f = a->how.scale};
+    str_add(out, "#ifdef PANELS\n");
     define(out, "ROWS", cut.rows);
     define(out, "STEP", cut.step);
     define(out, "N_ROW", a->t);
@@ -187,26 +210,6 @@ void attention_panels_write(const attention_t *a, int n_arg, str_t *out)
             write_get(a, i, out);
     }
     str_add(out, prelude_glsl_panels_attention_text());
-}
-
-/* Of a causal matrix the last rows see most: they begin first. */
-void attention_panels_call(const attention_t *a, int64_t extent, str_t *out)
-{
-    int rows = choose(a).rows;
-    int64_t tiles = tiles_of(a, rows), of_rows = glsl_above(a->t, rows);
-    str_addf(out,
-             "    if (PANELS) {\n"
-             "        const uint group = pcp_group();\n"
-             "        if (group >= %" PRId64 "u) return;\n"
-             "        const int first = (%" PRId64 " - int(group %% %" PRId64 "u)) * %d;\n"
-             "        pcp_find(int(group / %" PRId64 "u));\n",
-             groups_of(a, extent), of_rows - 1, tiles, rows, tiles);
-    if (a->gradient)
-        str_addf(out,
-                 "        if (first >= 0)\n            pcp_of_rows(first);\n"
-                 "        else\n            pcp_of_keys(-%d - first);\n",
-                 rows);
-    else
-        str_add(out, "        pcp_forward(first);\n");
-    str_add(out, "        return;\n    }\n");
+    write_main(a, extent, out);
+    str_add(out, "#else\n");
 }

@@ -43,10 +43,33 @@ void panels_describe(const plan_gemm_step_t *s, str_t *out)
     str_addf(out, "// panels %d, groups %" PRId64 "\n", across * across, tiles_n_group(s, side));
 }
 
+/* Which tile of which matrices. */
+static void write_main(const plan_gemm_step_t *s, str_t *out)
+{
+    int side = tiles_group_side(s);
+    int64_t n_row = glsl_above(s->m, side), n_col = glsl_above(s->n, side);
+    str_add(out, "void main()\n{\n");
+    for (int i = 0; i < 3; i++) glsl_argument(i, 3, out);
+    str_addf(out,
+             "    const uint group = pcp_group();\n"
+             "    if (group >= %" PRId64 "u) return;\n"
+             "    const int o = int(group / %" PRId64 "u / %" PRId64 "u), i = int(group / %" PRId64
+             "u %% %" PRId64 "u);\n"
+             "    pcp_panels(g0, a0 + o * %" PRId64 " + i * %" PRId64 ", g1, a1 + o * %" PRId64
+             " + i * %" PRId64 ", g2,\n"
+             "               a2 + o * %" PRId64 " + i * %" PRId64 ", int(group / %" PRId64
+             "u %% %" PRId64 "u) * %d, int(group %% %" PRId64 "u) * %d);\n"
+             "}\n",
+             tiles_n_group(s, side), n_row * n_col, s->inner, n_row * n_col, s->inner, s->stride_a,
+             s->inner_a, s->stride_b, s->inner_b, s->stride_c, s->inner_c, n_col, n_row, side,
+             n_col, side);
+}
+
 void panels_write(const plan_gemm_step_t *s, str_t *out)
 {
     int side = tiles_group_side(s);
     bool along_a = !s->trans_a, along_b = s->trans_b;
+    str_add(out, "#ifdef PANELS\n");
     define(out, "SIDE", side);
     define(out, "PER", per_thread(side));
     define(out, "M", s->m);
@@ -67,25 +90,6 @@ void panels_write(const plan_gemm_step_t *s, str_t *out)
     str_addf(out, "#define pcp_one(g, at) %s\n",
              s->bf16 ? "pcp_f32_from_bf16(uint(m_u16(g)[at]))" : "pcp_f32(g, at)");
     str_add(out, prelude_glsl_panels_text());
-}
-
-void panels_call(const plan_gemm_step_t *s, str_t *out)
-{
-    int side = tiles_group_side(s);
-    int64_t n_row = glsl_above(s->m, side), n_col = glsl_above(s->n, side);
-    str_addf(out,
-             "    if (PANELS) {\n"
-             "        const uint group = pcp_group();\n"
-             "        if (group >= %" PRId64 "u) return;\n"
-             "        const int o = int(group / %" PRId64 "u / %" PRId64
-             "u), i = int(group / %" PRId64 "u %% %" PRId64 "u);\n"
-             "        pcp_panels(g0, a0 + o * %" PRId64 " + i * %" PRId64 ", g1, a1 + o * %" PRId64
-             " + i * %" PRId64 ", g2,\n"
-             "                   a2 + o * %" PRId64 " + i * %" PRId64 ", int(group / %" PRId64
-             "u %% %" PRId64 "u) * %d, int(group %% %" PRId64 "u) * %d);\n"
-             "        return;\n"
-             "    }\n",
-             tiles_n_group(s, side), n_row * n_col, s->inner, n_row * n_col, s->inner, s->stride_a,
-             s->inner_a, s->stride_b, s->inner_b, s->stride_c, s->inner_c, n_col, n_row, side,
-             n_col, side);
+    write_main(s, out);
+    str_add(out, "#else\n");
 }

@@ -2,7 +2,7 @@
  * of them loads a part of the tile's rows of A and columns of B, in four elements at once where they lie
  * so; an element of A goes to all eight by a shuffle. Long sums go by blocks, whose rounding does
  * not add up. No memory is shared, so that no thread waits: the way of processors. Most products have that of
- * GPUs beside it (render_glsl_panels.c); the device chooses by the constant PANELS. */
+ * GPUs beside it (render_glsl_panels.c), a module of its own; the device chooses. */
 #include <inttypes.h>
 #include <stdio.h>
 
@@ -262,13 +262,12 @@ void render_glsl_product(const product_t *product, str_t *out)
     if (panels) panels_write(s, out);
     str_add(out, "void main()\n{\n");
     for (int i = 0; i < 3; i++) glsl_argument(i, 3, out);
-    if (panels) panels_call(s, out);
     write_tile(s, rows, cols, out);
     write_places(&a, out);
     write_places(&b, out);
     write_sums(s, &a, &b, rows, out);
     write_results(s, &b, rows, out);
-    str_add(out, "}\n");
+    str_add(out, panels ? "}\n#endif\n" : "}\n");
 }
 
 /* WIDE: every step's arguments are multiples of 16 bytes, so that four numbers are one load. Two
@@ -278,6 +277,7 @@ static const char head[] =
     "layout(constant_id = 2) const bool WIDE = false;\n"
     "layout(binding = 0, std430) buffer Pairs { uint64_t at[]; } v_pair[SEGMENTS];\n"
     "layout(binding = 0, std430) buffer Fours { u64vec2 at[]; } v_four[SEGMENTS];\n"
+    "#ifndef PANELS\n"
     "// As a thread of its subgroup: those of a tile are in one.\n"
     "uint pcp_lane_thread()\n"
     "{\n"
@@ -290,6 +290,7 @@ static const char head[] =
     "    return subgroupShuffle(x, SUBGROUP == 8u ? lane : (gl_SubgroupInvocationID & ~7u) + "
     "lane);\n"
     "}\n"
+    "#endif\n"
     "vec2 pcp_load2(uint g, int at)\n"
     "{\n"
     "    vec2 x;\n"

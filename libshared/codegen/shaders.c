@@ -1,6 +1,6 @@
 /* Plan code for Vulkan: a stream of 32-bit words, little-endian. Of the whole: magic, version, number
- * of shaders. Of each: threads, how they come, rounds, arguments, words of SPIR-V, threads and groups of its other
- * way (zeros: it has none); for each argument:
+ * of shaders. Of each: threads, how they come, rounds, arguments, words of SPIR-V; threads and groups of its way
+ * for GPUs, and words of that (zeros: it has none); for each argument:
  * flags, element size, first byte, last byte (64 bits each); then the SPIR-V. */
 #include "codegen/shaders.h"
 
@@ -15,7 +15,7 @@
 
 enum {
     MAGIC = 0x56504350, /* "PCPV" */
-    VERSION = 4,        /* 4: products may have panels (the constant 5) */
+    VERSION = 4,        /* 4: a shader may have another way */
     ONE_WAY = 3,        /* 3: the arena has segments */
     ONE_BUFFER = 2,     /* 2: shaders may see the arena as texels (bindings 2 to 5) */
     SPIRV_MAGIC = 0x07230203,
@@ -73,7 +73,7 @@ static size_t add_module(words_t *out, const uint8_t *spirv, size_t n_word)
 
 /* The renderer's words to the device: "// threads 1, rounds 4, arguments 2" and a line for each
  * argument; and, if there is another way for GPUs, "// panels 64, groups 12". */
-static int add_description(words_t *out, const char *source, size_t n_word, err_t *err)
+static int add_description(words_t *out, const char *source, const size_t n_word[2], err_t *err)
 {
     static const char *const how[] = {[SHADERS_APART] = "\n// threads ",
                                       [SHADERS_GROUPS] = "\n// groups of ",
@@ -90,7 +90,14 @@ static int add_description(words_t *out, const char *source, size_t n_word, err_
     const char *other = strstr(source, "\n// panels ");
     if (other && sscanf(other, "\n// panels %u, groups %u", &panels[0], &panels[1]) != 2)
         return err_set(err, ERR_STATE, "a shader that does not say what its panels take");
-    const uint32_t head[] = {threads, kind, rounds, n_arg, (uint32_t)n_word, panels[0], panels[1]};
+    const uint32_t head[] = {threads,
+                             kind,
+                             rounds,
+                             n_arg,
+                             (uint32_t)n_word[0],
+                             panels[0],
+                             panels[1],
+                             (uint32_t)n_word[1]};
     for (size_t i = 0; i < sizeof head / sizeof *head; i++) VEC_PUSH(out, head[i]);
     for (unsigned i = 0; i < n_arg; i++) {
         char reads, writes;
@@ -108,28 +115,59 @@ static int add_description(words_t *out, const char *source, size_t n_word, err_
     return 0;
 }
 
+/* The same source as it is for GPUs; NULL: it has no other way there. */
+static char *with_panels(const char *source)
+{
+    const char *rest = strchr(source, '\n'); /* behind #version */
+    if (!rest || !strstr(source, "\n// panels ")) return NULL;
+    return mem_printf("%.*s\n#define PANELS%s", (int)(rest - source), source, rest);
+}
+
+/* What a shader is in the code, from its modules: the second may be NULL. */
+static int add_shader(words_t *out, const char *source, uint8_t *const spirv[2],
+                      const size_t size[2], err_t *err)
+{
+    words_t module = {0};
+    size_t n_word[2] = {0};
+    for (int i = 0; i < 2; i++)
+        if (spirv[i]) n_word[i] = add_module(&module, spirv[i], size[i] / sizeof(uint32_t));
+    int status = add_description(out, source, n_word, err);
+    add_words(out, module.at, module.n);
+    VEC_FREE(&module);
+    return status;
+}
+
 uint8_t *shaders_compile(int n, const char *const *source, size_t *n_bytes, err_t *err)
 {
     words_t out = {0};
     uint8_t *bytes = NULL;
-    uint8_t **spirv = mem_calloc((size_t)n + 1, sizeof *spirv);
-    size_t *size = mem_calloc((size_t)n + 1, sizeof *size);
-    int status = glslc_run(n, source, spirv, size, err);
+    int n_all = n, *other = mem_calloc((size_t)n + 1,
+                                       sizeof *other); /* number of the second module, 0: none */
+    const char **all = mem_calloc(2 * (size_t)n + 1, sizeof *all);
+    uint8_t **spirv = mem_calloc(2 * (size_t)n + 1, sizeof *spirv);
+    size_t *size = mem_calloc(2 * (size_t)n + 1, sizeof *size);
+    for (int i = 0; i < n; i++) {
+        all[i] = source[i];
+        all[n_all] = with_panels(source[i]);
+        if (all[n_all]) other[i] = n_all++;
+    }
+    int status = glslc_run(n_all, all, spirv, size, err);
     const uint32_t head[] = {MAGIC, VERSION, (uint32_t)n};
     for (size_t i = 0; i < 3; i++) VEC_PUSH(&out, head[i]);
     for (int i = 0; status == 0 && i < n; i++) {
-        words_t module = {0};
-        size_t n_word = add_module(&module, spirv[i], size[i] / sizeof(uint32_t));
-        status = add_description(&out, source[i], n_word, err);
-        add_words(&out, module.at, n_word);
-        VEC_FREE(&module);
+        int k = other[i];
+        status = add_shader(&out, source[i], (uint8_t *const[2]){spirv[i], k ? spirv[k] : NULL},
+                            (const size_t[2]){size[i], k ? size[k] : 0}, err);
     }
     if (status == 0) {
         *n_bytes = out.n * sizeof(uint32_t);
         bytes = mem_calloc(1, *n_bytes);
         memcpy(bytes, out.at, *n_bytes);
     }
-    for (int i = 0; i < n; i++) free(spirv[i]);
+    for (int i = 0; i < n_all; i++) free(spirv[i]);
+    for (int i = n; i < n_all; i++) free((char *)all[i]);
+    free(all);
+    free(other);
     free(spirv);
     free(size);
     VEC_FREE(&out);
@@ -175,6 +213,15 @@ static int check_spirv(const uint32_t *word, size_t n, err_t *err)
     return entry ? 0 : err_set(err, ERR_CORRUPT, "shaders: a module without an entry point");
 }
 
+static int next_module(reader_t *r, const uint32_t **word, size_t n_word, err_t *err)
+{
+    *word = r->at;
+    if (r->short_of || n_word > (size_t)(r->end - r->at))
+        return err_set(err, ERR_CORRUPT, "shaders: the code ends inside a module");
+    r->at += n_word;
+    return check_spirv(*word, n_word, err);
+}
+
 static int read_shader(reader_t *r, shader_t *s, bool ways, err_t *err)
 {
     uint32_t how, n_arg;
@@ -185,11 +232,13 @@ static int read_shader(reader_t *r, shader_t *s, bool ways, err_t *err)
     s->n_word = next(r);
     s->panel_threads = ways ? next(r) : 0;
     s->panel_groups = ways ? next(r) : 0;
+    s->n_panel_word = ways ? next(r) : 0;
     s->how = (shader_threads_t)how;
     if (r->short_of || how > SHADERS_LANES || (s->threads == 0 && how != SHADERS_GROUPS) ||
         n_arg > SHADERS_MAX_ARGS || (how == SHADERS_GROUPS && s->threads > SHADERS_MAX_THREADS) ||
         s->threads > (1u << 24) || s->panel_threads > SHADERS_MAX_THREADS ||
-        (s->panel_threads == 0) != (s->panel_groups == 0))
+        (s->panel_threads == 0) != (s->panel_groups == 0) ||
+        (s->panel_threads == 0) != (s->n_panel_word == 0))
         return err_set(err, ERR_CORRUPT, "shaders: %u threads, %u arguments, panels of %u threads",
                        s->threads, n_arg, s->panel_threads);
     s->arg = mem_calloc(n_arg + 1, sizeof *s->arg);
@@ -205,11 +254,8 @@ static int read_shader(reader_t *r, shader_t *s, bool ways, err_t *err)
         if (a->size == 0 || a->size > 16 || flags > 3)
             return err_set(err, ERR_CORRUPT, "shaders: argument %d of %u bytes", i, a->size);
     }
-    s->word = r->at;
-    if (r->short_of || s->n_word > (size_t)(r->end - r->at))
-        return err_set(err, ERR_CORRUPT, "shaders: the code ends inside a module");
-    r->at += s->n_word;
-    return check_spirv(s->word, s->n_word, err);
+    if (next_module(r, &s->word, s->n_word, err) < 0) return -1;
+    return s->n_panel_word ? next_module(r, &s->panel_word, s->n_panel_word, err) : 0;
 }
 
 int shaders_load(shaders_t *self, const uint8_t *bytes, size_t n_bytes, err_t *err)

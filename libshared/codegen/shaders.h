@@ -32,8 +32,10 @@ typedef struct {
     /* Threads for each piece of the step's extent; of GROUPS, 0: as many as the device likes. */
     uint32_t threads;
     shader_threads_t how;
-    /* Another way for GPUs, by groups of so many threads with panels in shared memory, in so many groups whatever the
-     * step's extent is (the constant PANELS); 0: there is none. */
+    /* Another way for GPUs: a module for groups of so many threads with panels in shared memory, in so many groups whatever
+     * the step's extent is; 0: there is none. */
+    const uint32_t *panel_word;
+    size_t n_panel_word;
     uint32_t panel_threads, panel_groups;
     uint32_t rounds; /* of loops, that a thread makes at most, as far as is known */
     int n_arg;

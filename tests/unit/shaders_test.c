@@ -32,7 +32,8 @@ static const uint32_t whole[] = {
     1,
     12, /* arguments, words */
     0,
-    0, /* no panels */
+    0,
+    0, /* no way for GPUs */
     3,
     4, /* reads and writes elements of 4 bytes */
     8,
@@ -94,13 +95,14 @@ static void test_wrong_words(void **state)
         {7, 1u << 31, "ends inside"},
         {8, 64, "panels of 64"},
         {9, 1, "panels of 0"},
-        {11, 0, "argument 0 of 0 bytes"},
-        {10, 7, "argument 0"},
-        {16, 0x03022307, "no SPIR-V"},
-        {17, 0x00010600, "no SPIR-V"},
-        {21, 17, "instruction 17 of 0 words"},
-        {21, 9 << 16 | 17, "of 9 words"},
-        {24, 0, "entry point"},
+        {10, 1, "panels of 0"},
+        {12, 0, "argument 0 of 0 bytes"},
+        {11, 7, "argument 0"},
+        {17, 0x03022307, "no SPIR-V"},
+        {18, 0x00010600, "no SPIR-V"},
+        {22, 17, "instruction 17 of 0 words"},
+        {22, 9 << 16 | 17, "of 9 words"},
+        {25, 0, "entry point"},
     };
     (void)state;
     code_wrong_words(load, whole, N_WORD, cases, sizeof cases / sizeof *cases);
@@ -268,8 +270,8 @@ static void test_device(void **state)
     refused_by_device(plan, (exec_options_t){.segment_bytes = SEGMENT / 2}, ERR_MEMORY,
                       "batch arg0 has 11.4 MiB, and a buffer");
     plan->code[4] = 2; /* the version: from before segments, when no shader had panels */
-    memmove(plan->code + 32, plan->code + 40, plan->n_code - 40);
-    plan->n_code -= 8;
+    memmove(plan->code + 32, plan->code + 44, plan->n_code - 44);
+    plan->n_code -= 12;
     run_on(plan, &(exec_options_t){0}, x, N);
     refused_by_device(plan, (exec_options_t){.segment_bytes = SEGMENT}, ERR_MEMORY,
                       "compile it again");

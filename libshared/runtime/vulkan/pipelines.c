@@ -124,25 +124,26 @@ static int check_rounds(const device_t *self, const shader_t *shader, err_t *err
                    api->properties.deviceName, LLVMPIPE_MOST, shader->rounds);
 }
 
-static bool asks_for_shuffles(const shader_t *shader)
+static bool asks_for_shuffles(const uint32_t *word, size_t n_word)
 {
     enum { OP_CAPABILITY = 17, SHUFFLE = 65, FIRST = 5 };
-    for (size_t i = FIRST; i + 1 < shader->n_word && (shader->word[i] & 0xFFFF) == OP_CAPABILITY;
-         i += 2)
-        if (shader->word[i + 1] == SHUFFLE) return true;
+    for (size_t i = FIRST; i + 1 < n_word && (word[i] & 0xFFFF) == OP_CAPABILITY; i += 2)
+        if (word[i + 1] == SHUFFLE) return true;
     return false;
 }
 
 /* Threads that see each other's values: the device shuffles, and a subgroup holds all of a piece's. */
-static int check_shuffles(const device_t *self, const shader_t *shader, err_t *err)
+static int check_shuffles(const device_t *self, const shader_t *shader, bool panels, err_t *err)
 {
     const VkPhysicalDeviceSubgroupProperties *subgroup = &self->api.subgroup;
     bool shuffles = (subgroup->supportedOperations & VK_SUBGROUP_FEATURE_SHUFFLE_BIT) &&
                     (subgroup->supportedStages & VK_SHADER_STAGE_COMPUTE_BIT);
-    if (asks_for_shuffles(shader) && !shuffles)
+    bool asks = panels ? asks_for_shuffles(shader->panel_word, shader->n_panel_word)
+                       : asks_for_shuffles(shader->word, shader->n_word);
+    if (asks && !shuffles)
         return err_set(err, ERR_UNSUPPORTED, "Vulkan device %s has no shuffles in subgroups",
                        self->api.properties.deviceName);
-    if (shader->how == SHADERS_LANES && subgroup->subgroupSize < shader->threads)
+    if (!panels && shader->how == SHADERS_LANES && subgroup->subgroupSize < shader->threads)
         return err_set(err, ERR_UNSUPPORTED, "Vulkan device %s has subgroups of %u threads, not %u",
                        self->api.properties.deviceName, subgroup->subgroupSize, shader->threads);
     return 0;
@@ -190,19 +191,16 @@ static int make_pipeline(device_t *self, int i, err_t *err)
     const shader_t *shader = &self->shaders.shader[i];
     bool own_size = shader->how == SHADERS_GROUPS && shader->threads > 0;
     bool panels = pipelines_panels(self, i);
+    size_t n_word = panels ? shader->n_panel_word : shader->n_word;
     uint32_t usual = own_size ? shader->threads : pipelines_size(self, i);
     uint32_t size = panels ? shader->panel_threads : usual;
-    const uint32_t known[] = {size,
-                              api->subgroup.subgroupSize,
-                              is_wide(self, i),
-                              has_texels(self),
-                              (uint32_t)self->segments.n,
-                              panels};
+    const uint32_t known[] = {size, api->subgroup.subgroupSize, is_wide(self, i), has_texels(self),
+                              (uint32_t)self->segments.n};
     const VkShaderModuleCreateInfo code = {.sType = VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO,
-                                           .codeSize = shader->n_word * sizeof(uint32_t),
-                                           .pCode = shader->word};
-    const VkSpecializationMapEntry entries[] = {{0, 0, 4},  {1, 4, 4},  {2, 8, 4},
-                                                {3, 12, 4}, {4, 16, 4}, {5, 20, 4}};
+                                           .codeSize = n_word * sizeof(uint32_t),
+                                           .pCode = panels ? shader->panel_word : shader->word};
+    const VkSpecializationMapEntry entries[] = {
+        {0, 0, 4}, {1, 4, 4}, {2, 8, 4}, {3, 12, 4}, {4, 16, 4}};
     const VkSpecializationInfo special = {sizeof entries / sizeof *entries, entries, sizeof known,
                                           known};
     VkComputePipelineCreateInfo info = {
@@ -216,7 +214,8 @@ static int make_pipeline(device_t *self, int i, err_t *err)
         return err_set(err, ERR_UNSUPPORTED, "Vulkan device %s has groups of %u threads, not %u",
                        api->properties.deviceName,
                        api->properties.limits.maxComputeWorkGroupInvocations, size);
-    if (check_rounds(self, shader, err) < 0 || check_shuffles(self, shader, err) < 0) return -1;
+    if (check_rounds(self, shader, err) < 0 || check_shuffles(self, shader, panels, err) < 0)
+        return -1;
     if (api_check(api, api->CreateShaderModule(api->device, &code, NULL, &info.stage.module),
                   "a shader", err) < 0)
         return -1;
