@@ -197,20 +197,57 @@ static bool is_apart(const kernel_t *kernel, const columns_t *c)
     return true;
 }
 
-/* share_plan_t.turns: each thread keeps and reads what is its own column's, and the loops are of one known length. */
+static bool has_term(const kx_node_t *sum, kx_t x, int64_t coef)
+{
+    for (int t = 0; t < sum->n_in; t++)
+        if (sum->in[t] == x && sum->coef[t] == coef) return true;
+    return false;
+}
+
+/* How far a column of the loops is from the first one: another place for each turn of a thread. */
+static bool is_place(const kernel_t *kernel, const columns_t *c, kx_t index)
+{
+    const kx_node_t *n = node(kernel, index), *lo = node(kernel, c->lo);
+    bool column = false, plain = lo->kind != KX_AFFINE;
+    if (is_column(kernel, c, index)) return lo->lo == 0;
+    if (n->kind != KX_AFFINE || n->n_in != (plain ? 2 : lo->n_in + 1)) return false;
+    if (n->i != (plain ? 0 : -lo->i) || (plain && !has_term(n, c->lo, -1))) return false;
+    for (int t = 0; t < n->n_in; t++) {
+        const kx_node_t *x = node(kernel, n->in[t]);
+        column = column || (n->coef[t] == 1 && x->kind == KX_VAR && c->is_column[x->i]);
+    }
+    for (int t = 0; !plain && t < lo->n_in; t++)
+        if (!has_term(n, lo->in[t], -lo->coef[t])) return false;
+    return column;
+}
+
+static bool is_kept_in_place(const kernel_t *kernel, const kblock_t *block, const columns_t *c)
+{
+    for (size_t i = 0; i < block->n; i++) {
+        const kstmt_t *s = block->at[i];
+        if (s->kind == KS_KEEP && !is_place(kernel, c, s->index)) return false;
+        if (!is_kept_in_place(kernel, &s->body, c)) return false;
+    }
+    return true;
+}
+
+/* share_plan_t.turns: each thread keeps and reads what is its own columns'. */
 static int64_t count_turns(const kernel_t *kernel, const columns_t *c, int lanes)
 {
     enum { MOST = 16 };
-    const kx_node_t *lo = node(kernel, c->lo), *hi = node(kernel, c->hi);
-    if (kernel->array.n == 0 || lo->lo != lo->hi || hi->lo != hi->hi) return 0;
-    for (size_t i = 0; i < kernel->array.n; i++)
-        if (!is_kept_by_column(kernel, &kernel->body, c, (int)i)) return 0;
+    int64_t turns = (c->columns + lanes - 1) / lanes;
+    if (kernel->array.n == 0 || turns > MOST || !is_kept_in_place(kernel, &kernel->body, c))
+        return 0;
     for (size_t i = 0; i < kernel->graph.node.n; i++) {
         const kx_node_t *n = &kernel->graph.node.at[i];
-        if (c->used[i] && n->kind == KX_LOCAL && !is_column(kernel, c, n->in[0])) return 0;
+        if (c->used[i] && n->kind == KX_LOCAL && !is_place(kernel, c, n->in[0])) return 0;
     }
-    int64_t turns = (hi->lo - lo->lo + lanes - 1) / lanes;
-    return turns <= MOST ? turns : 0;
+    return turns;
+}
+
+int64_t share_columns(const kernel_t *kernel, const kstmt_t *loop)
+{
+    return distance(kernel, loop->lo, loop->hi);
 }
 
 static share_plan_t choose(const kernel_t *kernel, columns_t *c)

@@ -27,6 +27,9 @@ share_plan_t share_choose(const kernel_t *kernel);
 /* Accumulators that the loop folds and does not start: folds[kernel->acc.n], false before. */
 void share_find_folds(const kernel_t *kernel, const kstmt_t *loop, bool *folds);
 
+/* Rounds of a loop, where its bounds differ by a constant alone; -1 else. */
+int64_t share_columns(const kernel_t *kernel, const kstmt_t *loop);
+
 /* Nodes that the kernel's statements need: used[kernel->graph.node.n], false before. */
 void share_find_used(const kernel_t *kernel, bool *used);
 

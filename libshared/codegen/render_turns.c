@@ -197,15 +197,19 @@ static bool write_turns(render_t *self, const kstmt_t *s)
 {
     const turns_t *o = own(self);
     int v = self->loop.at[s->var];
-    const kx_node_t *lo = node(self->kernel, s->lo), *hi = node(self->kernel, s->hi);
-    bool some = (hi->lo - lo->lo) % o->plan.lanes != 0;
+    int64_t columns = share_columns(self->kernel, s);
+    bool some = columns < 0 || columns % o->plan.lanes != 0;
     write_line(self, o->lang->unroll);
     render_indent(self);
-    str_addf(self->out,
-             "for (int j%d = 0; j%d < %" PRId64 "; j%d++) { const int i%d = %" PRId64
-             " + int(lane) + j%d * int(LANES);",
-             v, v, o->plan.turns, v, v, lo->lo, v);
-    if (some) str_addf(self->out, " if (i%d < %" PRId64 ") {", v, hi->lo);
+    str_addf(self->out, "for (int j%d = 0; j%d < %" PRId64 "; j%d++) { const int i%d = ", v, v,
+             o->plan.turns, v, v);
+    o->lang->index(self, s->lo, self->out);
+    str_addf(self->out, " + int(lane) + j%d * int(LANES);", v);
+    if (some) {
+        str_addf(self->out, " if (i%d < ", v);
+        o->lang->index(self, s->hi, self->out);
+        str_add(self->out, ") {");
+    }
     str_add(self->out, "\n");
     self->turn = v;
     return some;

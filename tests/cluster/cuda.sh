@@ -33,8 +33,10 @@ if [ -n "$nvcc" ]; then
             refuses "no CUDA driver" env PCP_NVCC="$work/nvcc" PCP_LIBCUDA=/nowhere PCP_TARGET=cuda:sm_90 \
                 "$bin/pcp" check --backend cpu "$emulated/products.mlir" &&
             awk '/spill stores/ { n++; for (i = 1; i < NF; i++) if ($(i + 2) == "spill" && $(i + 3) ~ /^stores/ && $i > most) most = $i }
+                /stack frame/ { if ($1 > stack) stack = $1 }
                 /Used/ { for (i = 1; i < NF; i++) if ($(i + 1) == "registers," && $i > regs) regs = $i }
-                END { printf "%d kernels, %d registers at most, %d bytes spilled at most\n", n, regs, most; exit !(n > 10 && most <= 256) }' \
+                END { printf "%d kernels, %d registers at most, %d bytes spilled at most, stacks of %d\n", n, regs, most, stack
+                      exit !(n > 10 && most <= 256 && stack <= 256) }' \
                 "$work/ptxas"
     }
     check "nvcc compiles all kernels for sm_90, and they fit in registers" spills "$model"
