@@ -260,10 +260,11 @@ static share_plan_t choose(const kernel_t *kernel, columns_t *c)
     find_columns(kernel, &kernel->body, 1, c);
     for (size_t i = 0; i < kernel->array.n; i++)
         shared += kernel->array.at[i].n * (int64_t)dtype_bytes(kernel->array.at[i].dtype);
-    if (c->n == 0 || c->branches || (kernel->extent >= ENOUGH && c->columns < MANY_COLUMNS))
-        return plan;
+    if (c->n == 0 || c->branches) return plan;
     plan.apart = c->same && !c->keeps && is_apart(kernel, c);
-    if (plan.apart && !c->folds) {
+    bool waits = c->folds || !plan.apart;
+    if (waits && kernel->extent >= ENOUGH && c->columns < MANY_COLUMNS) return plan;
+    if (!waits) {
         plan.share = SHARE_COLUMNS;
         plan.lanes = FEW;
         int each = c->rounds > MANY_TIMES ? 1 : EACH;

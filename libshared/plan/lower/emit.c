@@ -6,7 +6,9 @@
 
 #include "plan/kernel/kx_node.h"
 
-enum { FLAT_BLOCK = 4096 }; /* elements per unit of a flat kernel */
+/* Elements per unit of a flat kernel; of devices of threads without number, some of which share a unit: FLAT_FEW, or a row
+ * of FLAT_ROW and more. */
+enum { FLAT_BLOCK = 4096, FLAT_FEW = 256, FLAT_ROW = 64 };
 
 static kx_t neutral(kx_graph_t *g, op_code_t op, dtype_t dtype)
 {
@@ -243,14 +245,26 @@ static int64_t scatter_parts(emit_t *e)
     return (n + e->part - 1) / e->part;
 }
 
+/* Columns of a unit, before they are whole rows of what the columns are split into. */
+static int64_t wanted_block(const emit_t *e)
+{
+    const group_t *group = e->group;
+    const kx_graph_t *g = &e->kernel->graph;
+    int lo = g->var.at[group->col_var].lo;
+    bool many = e->lower->caps.many;
+    int64_t part = many ? 0 : (group->cols / 16 + 15) / 16 * 16;
+    if (group->rows > 1) return part < 32 ? 32 : part > 1024 ? 1024 : part;
+    if (!many) return FLAT_BLOCK;
+    return lo >= 0 && g->var.at[lo].extent >= FLAT_ROW ? g->var.at[lo].extent : FLAT_FEW;
+}
+
 /* The loop that the thread pool cuts. */
 static void choose_unit(emit_t *e)
 {
     group_t *group = e->group;
     kx_graph_t *g = &e->kernel->graph;
     if (group->by_column) {
-        int64_t part = e->lower->caps.many ? 0 : (group->cols / 16 + 15) / 16 * 16;
-        e->block = group->rows == 1 ? FLAT_BLOCK : part < 32 ? 32 : part > 1024 ? 1024 : part;
+        e->block = wanted_block(e);
         int lo = g->var.at[group->col_var].lo;
         if (lo >= 0)
             e->block += (g->var.at[lo].extent - e->block % g->var.at[lo].extent) %

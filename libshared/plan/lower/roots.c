@@ -18,6 +18,10 @@ enum { MASK_COST = 2 };
  * a cost they fit an int64_t. */
 static const int64_t MOST_READS = (int64_t)1 << 46;
 
+/* A scalar that cost so much is stored before it is broadcast, where threads are without number: each of them would compute it again
+ * for its few elements. */
+enum { SCALAR_COST = 16 };
+
 /* Each round counts reads anew: a user that has become a root asks its operands only once. */
 enum { COST_ROUNDS = 3 };
 
@@ -120,6 +124,19 @@ static void count_reads(lower_t *self)
     for (int i = 0; i < body->n_result; i++)
         add_some(self, body->result[i], count_of(self, body->result[i]));
     for (int i = body->n_op - 1; i >= 0; i--) add_reads(self, body->op[i]);
+}
+
+static void choose_scalars(lower_t *self)
+{
+    const ir_region_t *body = self->fn->body;
+    for (int i = 0; self->caps.many && i < body->n_op; i++) {
+        const ir_op_t *op = body->op[i];
+        if (op->code != OP_broadcast_in_dim || count_of(self, op->out) == 1) continue;
+        const ir_op_t *from = ir_def(self->fn, op->in[0]);
+        bool map = from && from->n_out == 1 && op_def(from->code)->kind == K_MAP;
+        if (map && count_of(self, op->in[0]) == 1 && self->value[op->in[0]].cost >= SCALAR_COST)
+            self->value[op->in[0]].root = true;
+    }
 }
 
 static void choose_by_cost(lower_t *self)
@@ -246,6 +263,7 @@ int roots_choose(lower_t *self)
         count_reads(self);
         choose_by_cost(self);
     }
+    choose_scalars(self);
     roots_bound(self);
     for (int i = 0; i < body->n_arg; i++) self->value[body->arg + (ir_val_t)i].order = BEFORE;
     const ir_op_t **only_user = find_only_users(self);
