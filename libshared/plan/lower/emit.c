@@ -234,7 +234,7 @@ static void emit_rows(emit_t *e)
  * part's units look at all updates, in their order, and take those that go there. */
 static int64_t scatter_parts(emit_t *e)
 {
-    enum { ENOUGH_ROWS = 4096, EACH = 1024, MOST = 32 };
+    enum { ENOUGH_ROWS = 1024, EACH = 512, MOST = 32 };
     const group_t *group = e->group;
     const member_t *m = &group->member.at[0];
     if (!e->lower->caps.many || m->kind != MEMBER_SCATTER || group->rows < ENOUGH_ROWS) return 1;
