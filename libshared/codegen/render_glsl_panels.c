@@ -6,7 +6,7 @@
 #include "codegen/render_glsl.h"
 #include "plan/kernel/tiles.h"
 
-/* Four neighbours of a matrix begin where four elements do, at `begins` of them in a line, and end with it. */
+/* May four neighbours of an operand be one load? They begin where four elements do, and none is behind the end of a line. */
 static bool by_fours(const plan_gemm_step_t *s, int64_t ld, int64_t outer, int64_t inner,
                      int64_t line)
 {

@@ -141,8 +141,9 @@ uint8_t *shaders_compile(int n, const char *const *source, size_t *n_bytes, err_
 {
     words_t out = {0};
     uint8_t *bytes = NULL;
-    int n_all = n, *other = mem_calloc((size_t)n + 1,
-                                       sizeof *other); /* number of the second module, 0: none */
+    int n_all = n;
+    int *other = mem_calloc((size_t)n + 1,
+                            sizeof *other); /* number of the second module, 0: none */
     const char **all = mem_calloc(2 * (size_t)n + 1, sizeof *all);
     uint8_t **spirv = mem_calloc(2 * (size_t)n + 1, sizeof *spirv);
     size_t *size = mem_calloc(2 * (size_t)n + 1, sizeof *size);
