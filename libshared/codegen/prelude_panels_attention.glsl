@@ -3,20 +3,21 @@
 // shares. No score leaves the group. Softmax goes along as keys come (Milakov and Gimelshein 2018); sums are f32, in the order of
 // the rows: the same bits in every run.
 //
-// The renderer defines ROWS, STEP; N_ROW, N_KEY, rows of q and of k; D, E, columns of q and k, of v and o; CAUSAL: row i
-// sees the keys up to i + OFFSET; SCALE; GRADIENT, if it is that; and functions by view: get_<view>(row, column), four
-// neighbours, zeros behind the edges, get_lse(row), put_<view>(row, column, four), put_lse(row, x).
-const int ACROSS = 8, DOWN = 16, THREADS = ACROSS * DOWN;
+// The renderer defines ACROSS, DOWN, threads of a group; ROWS, STEP, at most MOST_ROWS; N_ROW, N_KEY, rows of q and of k; D, E,
+// columns of q and k, of v and o; CAUSAL: row i sees the keys up to i + OFFSET; SCALE; GRADIENT, if it is that; and functions by
+// view: get_<view>(row, column), four neighbours, zeros behind the edges, get_lse(row), put_<view>(row, column, four),
+// put_lse(row, x).
+const int THREADS = ACROSS * DOWN;
 const int TALL = ROWS / DOWN, SPAN = STEP / ACROSS;       // scores of a thread: rows DOWN apart, columns ACROSS apart
 const int D4 = (D + 3) / 4, E4 = (E + 3) / 4;             // quads of a row
 const int OF_D = (D4 + ACROSS - 1) / ACROSS, OF_E = (E4 + ACROSS - 1) / ACROSS; // of a thread
 const int PITCH_D = D4 | 1, PITCH_E = E4 | 1;             // odd, so that neighbours read from different banks
 const int PITCH_W = STEP + 4;
 shared vec4 own[ROWS * PITCH_D], other[STEP * PITCH_D], other_e[STEP * PITCH_E];
-shared float weights[ROWS * PITCH_W], parts[32 * ACROSS];
+shared float weights[ROWS * PITCH_W], parts[MOST_ROWS * ACROSS];
 #ifdef GRADIENT
 shared vec4 own_e[ROWS * PITCH_E];
-shared float shift[32]; // of each row of q: its log-sum-exp
+shared float shift[MOST_ROWS]; // of each row of q: its log-sum-exp
 #endif
 
 bool pcp_sees(int row, int key)
@@ -150,10 +151,14 @@ float pcp_delta(int r)
     return (parts[r * ACROSS] + parts[r * ACROSS + 1]) + (parts[r * ACROSS + 2] + parts[r * ACROSS + 3]);
 }
 
-// s, the scores, and z, their cotangents before the softmax, to probabilities and to the cotangents of the scores. of_keys: the
-// group's rows are keys, those from j on rows of q.
-void pcp_turn(inout float s[TALL * SPAN], inout float z[TALL * SPAN], int first, int j, bool of_keys)
+// s, probabilities, and z, the cotangents of the scores, of what lies in shared memory. of_keys: the group's rows are keys, those
+// from j on rows of q.
+void pcp_scores(out float s[TALL * SPAN], out float z[TALL * SPAN], int first, int j, bool of_keys)
 {
+    PCP_ZEROS(s, TALL * SPAN, 0.0)
+    PCP_ZEROS(z, TALL * SPAN, 0.0)
+    PCP_ALONG(s, own, other, PITCH_D, D4)
+    PCP_ALONG(z, own_e, other_e, PITCH_E, E4)
     [[unroll]] for (int e = 0; e < TALL; e++)
         [[unroll]] for (int n = 0; n < SPAN; n++) {
             const int i = e * SPAN + n, r = pcp_row(e), c = pcp_col(n), at = of_keys ? c : r;
@@ -178,11 +183,7 @@ void pcp_of_rows(int first)
         PCP_FETCH(other, PITCH_D, D4, STEP, get_k, j)
         PCP_FETCH(other_e, PITCH_E, E4, STEP, get_v, j)
         barrier();
-        PCP_ZEROS(s, TALL * SPAN, 0.0)
-        PCP_ZEROS(z, TALL * SPAN, 0.0)
-        PCP_ALONG(s, own, other, PITCH_D, D4)
-        PCP_ALONG(z, own_e, other_e, PITCH_E, E4)
-        pcp_turn(s, z, first, j, false);
+        pcp_scores(s, z, first, j, false);
         PCP_KEEP(z)
         barrier();
         PCP_DOWN(d, OF_D, other, PITCH_D, D4)
@@ -206,11 +207,7 @@ void pcp_of_keys(int first)
         PCP_FETCH(other_e, PITCH_E, E4, STEP, get_g, j)
         pcp_look_at(j, STEP);
         barrier();
-        PCP_ZEROS(s, TALL * SPAN, 0.0)
-        PCP_ZEROS(z, TALL * SPAN, 0.0)
-        PCP_ALONG(s, own, other, PITCH_D, D4)
-        PCP_ALONG(z, own_e, other_e, PITCH_E, E4)
-        pcp_turn(s, z, first, j, true);
+        pcp_scores(s, z, first, j, true);
         PCP_KEEP(s)
         barrier();
         PCP_DOWN(d_e, OF_E, other_e, PITCH_E, E4)

@@ -238,12 +238,10 @@ static void write_convert(render_t *self, const kx_node_t *n, str_t *out)
     str_fini(&x);
 }
 
-void render_place(render_t *self, kx_t x, str_t *out)
+bool render_turn(const render_t *self, str_t *out)
 {
-    if (self->turn)
-        str_addf(out, "j%d", self->turn);
-    else
-        render_use(self, x, out);
+    if (self->turn) str_addf(out, "j%d", self->turn);
+    return self->turn != 0;
 }
 
 static void write_element(render_t *self, const kx_node_t *n, str_t *out)
@@ -252,10 +250,7 @@ static void write_element(render_t *self, const kx_node_t *n, str_t *out)
     bool half = dtype_is_narrow(n->dtype);
     if (half) str_addf(out, "pcp_f32_from_%s(", dtype_name(n->dtype));
     str_addf(out, "%s%" PRId64 "[", base, n->i);
-    if (n->kind == KX_LOCAL)
-        render_place(self, n->in[0], out);
-    else
-        render_use(self, n->in[0], out);
+    if (n->kind != KX_LOCAL || !render_turn(self, out)) render_use(self, n->in[0], out);
     str_add(out, half ? "])" : "]");
 }
 
@@ -304,10 +299,7 @@ void render_node(render_t *self, kx_t x, str_t *out)
 void render_store(render_t *self, const kstmt_t *s, const char *base, dtype_t dtype)
 {
     str_addf(self->out, "%s%d[", base, s->target);
-    if (s->kind == KS_KEEP)
-        render_place(self, s->index, self->out);
-    else
-        render_use(self, s->index, self->out);
+    if (s->kind != KS_KEEP || !render_turn(self, self->out)) render_use(self, s->index, self->out);
     str_add(self->out, "]");
     render_stored(self, s, dtype);
 }

@@ -51,8 +51,8 @@ void render_block(render_t *self, const kblock_t *block);
 /* Which accumulators are folded under the block: folds[kernel->acc.n], false before. */
 void render_find_folds(const kblock_t *block, bool *folds);
 
-/* An array's index: x, or the turn. */
-void render_place(render_t *self, kx_t x, str_t *out);
+/* Write the turn as an array's index, if arrays have an element for each; false: they do not. */
+bool render_turn(const render_t *self, str_t *out);
 
 /* The depth at which x can be computed: that of the innermost loop it depends on; INNERMOST when it
  * reads memory that the kernel writes. */

@@ -41,10 +41,7 @@ static void write_target(render_t *self, const kstmt_t *s, bool is_local, dtype_
         str_addf(self->out, "l%d[", s->target);
     else
         str_addf(self->out, "%s(g%d)[a%d + ", glsl_memory(dtype, NULL), s->target, s->target);
-    if (is_local && self->turn)
-        render_place(self, s->index, self->out);
-    else
-        glsl_index(self, s->index, self->out);
+    if (!is_local || !render_turn(self, self->out)) glsl_index(self, s->index, self->out);
     str_add(self->out, "] = ");
 }
 
@@ -207,6 +204,16 @@ void glsl_argument(int i, int n, str_t *out)
              "    const int a%d = args[work.at + %d];\n"
              "    const uint g%d = pcp_segment(%d);\n",
              i, i, i, n + i);
+}
+
+void glsl_define(str_t *out, const char *name, int64_t value)
+{
+    str_addf(out, "#define %s %" PRId64 "\n", name, value);
+}
+
+void glsl_define_bool(str_t *out, const char *name, bool value)
+{
+    str_addf(out, "#define %s %s\n", name, value ? "true" : "false");
 }
 
 void render_glsl(const kernel_t *kernel, helpers_t *helpers, str_t *out)

@@ -41,6 +41,8 @@ void glsl_sum(render_t *self, const kx_node_t *n, str_t *out);
 void glsl_node(render_t *self, kx_t x, str_t *out);
 void glsl_index(render_t *self, kx_t x, str_t *out); /* as `int` */
 void glsl_value(render_t *self, kx_t x, str_t *out); /* as glsl_type of its element type */
+void glsl_define(str_t *out, const char *name, int64_t value);
+void glsl_define_bool(str_t *out, const char *name, bool value);
 /* a / b, rounded up. */
 static inline int64_t glsl_above(int64_t a, int64_t b)
 {

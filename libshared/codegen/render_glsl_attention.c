@@ -10,17 +10,6 @@
 #include "codegen/render_glsl_attention.h"
 
 enum { LANES = ATTENTION_ROWS };
-enum {
-    Q = VIEW_Q,
-    K = VIEW_K,
-    V = VIEW_V,
-    O = VIEW_O,
-    LSE = VIEW_LSE,
-    CT = VIEW_CT,
-    DQ = VIEW_DQ,
-    DK = VIEW_DK,
-    DV = VIEW_DV
-};
 
 typedef struct {
     const attention_t *a;

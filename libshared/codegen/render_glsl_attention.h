@@ -7,7 +7,7 @@
 #include "plan/lower/attention.h"
 
 /* Views of a kernel; forward: o and lse are results. And their names in shaders. */
-enum { VIEW_Q, VIEW_K, VIEW_V, VIEW_O, VIEW_LSE, VIEW_CT, VIEW_DQ, VIEW_DK, VIEW_DV };
+enum { Q, K, V, O, LSE, CT, DQ, DK, DV };
 const char *glsl_attention_name(int view);
 
 /* Rows and columns of a matrix of a view. */

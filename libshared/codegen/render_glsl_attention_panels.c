@@ -6,7 +6,11 @@
 #include "codegen/prelude_text.h"
 #include "codegen/render_glsl_attention.h"
 
-enum { THREADS = 128, ACROSS = 8 }; /* as in the prelude */
+enum {
+    ACROSS = 8,
+    DOWN = 16,
+    MOST_ROWS = 32
+}; /* threads of a group; rows of either side at most */
 
 /* Rows of a group, and of the other side that it takes at a time. */
 typedef struct {
@@ -23,7 +27,7 @@ static int64_t pitch(int64_t cols)
 
 static int64_t shared_bytes(const attention_t *a, const cut_t *cut)
 {
-    enum { QUAD = 16, FLOAT = 4, MOST_ROWS = 32 };
+    enum { QUAD = 16, FLOAT = 4 };
     int64_t d = pitch(a->d), e = pitch(a->e), rows = cut->rows, step = cut->step;
     int64_t quads = rows * (d + (a->gradient ? e : 0)) + step * (d + e);
     return QUAD * quads + FLOAT * (rows * (step + 4) + MOST_ROWS * (ACROSS + 1));
@@ -67,64 +71,64 @@ static int64_t groups_of(const attention_t *a, int64_t extent)
 
 void attention_panels_describe(const attention_t *a, int64_t extent, str_t *out)
 {
-    str_addf(out, "// panels %d, groups %" PRId64 "\n", THREADS, groups_of(a, extent));
+    str_addf(out, "// panels %d, groups %" PRId64 "\n", ACROSS * DOWN, groups_of(a, extent));
 }
 
 /* --- Views ------------------------------------------------------------------------------------ */
 
 static bool is_given(const attention_t *a, int view)
 {
-    return view >= VIEW_DQ || (!a->gradient && view >= VIEW_O);
+    return view >= DQ || (!a->gradient && view >= O);
 }
 
-static void write_get(const attention_t *a, int view, str_t *out)
+typedef void part_fn(const attention_view_t *v, int n, str_t *out);
+
+static void get_part(const attention_view_t *v, int n, str_t *out)
 {
-    const attention_view_t *v = &a->view[view];
-    const char *name = glsl_attention_name(view);
-    int64_t rows, cols;
-    glsl_attention_shape(a, view, &rows, &cols);
-    int rest = (int)(cols % 4);
-    str_addf(out,
-             "vec4 get_%s(int r, int c)\n{\n"
-             "    const int at = base_%s + r * %" PRId64 " + c;\n"
-             "    vec4 y = vec4(0.0);\n"
-             "    if (r < %" PRId64 " && c + 4 <= %" PRId64 ") {\n        ",
-             name, name, v->row, rows, cols);
-    glsl_attention_load(v, "x", "at", 4, out);
-    str_add(out, "        y = x;\n    }");
-    if (rest) {
-        str_addf(out, " else if (r < %" PRId64 ") {\n        ", rows);
-        glsl_attention_load(v, "x", "at", rest, out);
-        str_add(out, "        y = x;\n    }");
-    }
-    str_add(out, "\n    return y;\n}\n");
+    glsl_attention_load(v, "x", "at", n, out);
+    str_add(out, "y = x;\n");
 }
 
-static void write_put(const attention_t *a, int view, str_t *out)
+static void put_part(const attention_view_t *v, int n, str_t *out)
+{
+    glsl_attention_store(v, "at", "x", n, out);
+}
+
+/* Row r's four columns from c on, or as many as there are. */
+static void write_parts(const attention_t *a, int view, part_fn *part, str_t *out)
 {
     const attention_view_t *v = &a->view[view];
-    const char *name = glsl_attention_name(view);
     int64_t rows, cols;
     glsl_attention_shape(a, view, &rows, &cols);
-    int rest = (int)(cols % 4);
     str_addf(out,
-             "void put_%s(int r, int c, vec4 x)\n{\n"
              "    const int at = base_%s + r * %" PRId64 " + c;\n"
              "    if (r < %" PRId64 " && c + 4 <= %" PRId64 ") {\n",
-             name, name, v->row, rows, cols);
-    glsl_attention_store(v, "at", "x", 4, out);
-    str_add(out, "    }");
-    if (rest) {
-        str_addf(out, " else if (r < %" PRId64 ") {\n", rows);
-        glsl_attention_store(v, "at", "x", rest, out);
-        str_add(out, "    }");
+             glsl_attention_name(view), v->row, rows, cols);
+    part(v, 4, out);
+    if (cols % 4) {
+        str_addf(out, "    } else if (r < %" PRId64 ") {\n", rows);
+        part(v, (int)(cols % 4), out);
     }
-    str_add(out, "\n}\n");
+    str_add(out, "    }\n");
+}
+
+static void write_view(const attention_t *a, int view, str_t *out)
+{
+    const char *name = glsl_attention_name(view);
+    if (is_given(a, view)) {
+        str_addf(out, "void put_%s(int r, int c, vec4 x)\n{\n", name);
+        write_parts(a, view, put_part, out);
+        str_add(out, "}\n");
+    } else {
+        str_addf(out, "vec4 get_%s(int r, int c)\n{\n    vec4 y = vec4(0.0);\n", name);
+        write_parts(a, view, get_part, out);
+        str_add(out, "    return y;\n}\n");
+    }
 }
 
 static void write_lse(const attention_t *a, str_t *out)
 {
-    const attention_view_t *v = &a->view[VIEW_LSE];
+    const attention_view_t *v = &a->view[LSE];
     if (a->gradient)
         str_addf(out,
                  "float get_lse(int r)\n{\n    return r < %" PRId64
@@ -156,11 +160,6 @@ static void write_places(const attention_t *a, int n_arg, str_t *out)
 
 /* --- The kernel ------------------------------------------------------------------------------- */
 
-static void define(str_t *out, const char *name, int64_t value)
-{
-    str_addf(out, "#define %s %" PRId64 "\n", name, value);
-}
-
 /* Of a causal matrix the last rows see most: they begin first. */
 static void write_main(const attention_t *a, int64_t extent, str_t *out)
 {
@@ -189,25 +188,27 @@ void attention_panels_write(const attention_t *a, int64_t extent, int n_arg, str
     bool causal = a->how.causal && a->how.offset < a->s;
     const kx_node_t scale = {.kind = KX_NUMBER, .dtype = DT_F32, .f = a->how.scale};
     str_add(out, "#ifdef PANELS\n");
-    define(out, "ROWS", cut.rows);
-    define(out, "STEP", cut.step);
-    define(out, "N_ROW", a->t);
-    define(out, "N_KEY", a->s);
-    define(out, "D", a->d);
-    define(out, "E", a->e);
-    define(out, "OFFSET", causal ? a->how.offset : 0);
-    str_addf(out, "#define CAUSAL %s\n#define SCALE ", causal ? "true" : "false");
+    glsl_define(out, "ACROSS", ACROSS);
+    glsl_define(out, "DOWN", DOWN);
+    glsl_define(out, "MOST_ROWS", MOST_ROWS);
+    glsl_define(out, "ROWS", cut.rows);
+    glsl_define(out, "STEP", cut.step);
+    glsl_define(out, "N_ROW", a->t);
+    glsl_define(out, "N_KEY", a->s);
+    glsl_define(out, "D", a->d);
+    glsl_define(out, "E", a->e);
+    glsl_define(out, "OFFSET", causal ? a->how.offset : 0);
+    glsl_define_bool(out, "CAUSAL", causal);
+    str_add(out, "#define SCALE ");
     glsl_number(&scale, out);
     str_add(out, "\n");
     if (a->gradient) str_add(out, "#define GRADIENT\n");
     write_places(a, n_arg, out);
     for (int i = 0; i < a->n_view; i++) {
-        if (i == VIEW_LSE)
+        if (i == LSE)
             write_lse(a, out);
-        else if (is_given(a, i))
-            write_put(a, i, out);
         else
-            write_get(a, i, out);
+            write_view(a, i, out);
     }
     str_add(out, prelude_glsl_panels_attention_text());
     write_main(a, extent, out);

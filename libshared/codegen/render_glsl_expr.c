@@ -274,10 +274,7 @@ static void write_local(render_t *self, const kx_node_t *n, str_t *out)
     bool narrow = dtype_is_narrow(n->dtype);
     if (narrow) str_addf(out, "pcp_f32_from_%s(", dtype_name(n->dtype));
     str_addf(out, "l%" PRId64 "[", n->i);
-    if (self->turn)
-        render_place(self, n->in[0], out);
-    else
-        glsl_index(self, n->in[0], out);
+    if (!render_turn(self, out)) glsl_index(self, n->in[0], out);
     str_add(out, narrow ? "])" : "]");
 }
 

@@ -6,21 +6,10 @@
 #include "codegen/render_glsl.h"
 #include "plan/kernel/tiles.h"
 
-/* May four neighbours of an operand be one load? They begin where four elements do, and none is behind the end of a line. */
-static bool by_fours(const plan_gemm_step_t *s, int64_t ld, int64_t outer, int64_t inner,
-                     int64_t line)
+/* May four neighbours of a matrix of f32 be one load? They begin where four elements do, and none is behind the end of a line. */
+static bool by_fours(int64_t ld, int64_t outer, int64_t inner, int64_t line)
 {
-    return !s->bf16 && ld % 4 == 0 && outer % 4 == 0 && inner % 4 == 0 && line % 4 == 0;
-}
-
-static void define(str_t *out, const char *name, int64_t value)
-{
-    str_addf(out, "#define %s %" PRId64 "\n", name, value);
-}
-
-static void define_bool(str_t *out, const char *name, bool value)
-{
-    str_addf(out, "#define %s %s\n", name, value ? "true" : "false");
+    return ld % 4 == 0 && outer % 4 == 0 && inner % 4 == 0 && line % 4 == 0;
 }
 
 /* Rows and columns of the tile that a thread has. */
@@ -70,23 +59,22 @@ void panels_write(const plan_gemm_step_t *s, str_t *out)
     int side = tiles_group_side(s);
     bool along_a = !s->trans_a, along_b = s->trans_b;
     str_add(out, "#ifdef PANELS\n");
-    define(out, "SIDE", side);
-    define(out, "PER", per_thread(side));
-    define(out, "M", s->m);
-    define(out, "N", s->n);
-    define(out, "K", s->k);
-    define(out, "LD_A", s->lda);
-    define(out, "LD_B", s->ldb);
-    define(out, "LD_C", s->ldc);
-    define_bool(out, "ALONG_A", along_a);
-    define_bool(out, "ALONG_B", along_b);
-    define_bool(out, "FOURS_A",
-                by_fours(s, s->lda, s->stride_a, s->inner_a, along_a ? s->k : s->m));
-    define_bool(out, "FOURS_B",
-                by_fours(s, s->ldb, s->stride_b, s->inner_b, along_b ? s->k : s->n));
-    define_bool(out, "FOURS_C",
-                s->ldc % 4 == 0 && s->stride_c % 4 == 0 && s->inner_c % 4 == 0 && s->n % 4 == 0);
-    define_bool(out, "ADD", s->accumulate);
+    glsl_define(out, "SIDE", side);
+    glsl_define(out, "PER", per_thread(side));
+    glsl_define(out, "M", s->m);
+    glsl_define(out, "N", s->n);
+    glsl_define(out, "K", s->k);
+    glsl_define(out, "LD_A", s->lda);
+    glsl_define(out, "LD_B", s->ldb);
+    glsl_define(out, "LD_C", s->ldc);
+    glsl_define_bool(out, "ALONG_A", along_a);
+    glsl_define_bool(out, "ALONG_B", along_b);
+    glsl_define_bool(out, "FOURS_A",
+                     !s->bf16 && by_fours(s->lda, s->stride_a, s->inner_a, along_a ? s->k : s->m));
+    glsl_define_bool(out, "FOURS_B",
+                     !s->bf16 && by_fours(s->ldb, s->stride_b, s->inner_b, along_b ? s->k : s->n));
+    glsl_define_bool(out, "FOURS_C", by_fours(s->ldc, s->stride_c, s->inner_c, s->n));
+    glsl_define_bool(out, "ADD", s->accumulate);
     str_addf(out, "#define pcp_one(g, at) %s\n",
              s->bf16 ? "pcp_f32_from_bf16(uint(m_u16(g)[at]))" : "pcp_f32(g, at)");
     str_add(out, prelude_glsl_panels_text());

@@ -16,9 +16,9 @@ typedef enum {
 typedef struct {
     share_t share;
     int lanes; /* COLUMNS: a power of two */
-    int64_t
-        turns; /* COLUMNS: of a thread in each loop, where arrays need an element for each of them, and not for each
-                      * column: what a thread keeps is then in registers; 0: they need more */
+    /* COLUMNS: how many columns of a loop a thread takes at most, where arrays need an element for each of these, and not for
+     * all columns: what a thread keeps is then in registers. 0: they need all. */
+    int64_t turns;
     int64_t columns; /* GROUP: of the longest loop, as far as it is known */
     bool apart;      /* no column reads what another one has written */
 } share_plan_t;

@@ -2,7 +2,7 @@
 # Plans for Vulkan on this machine's first Vulkan device (lavapipe in the test command), with the validation layer
 # listening (a word of it fails the run) and spirv-val on every shader: golden gradients, expected values, attention, random
 # programs and a sample of the conformance units. What the target lacks is refused by name and counted apart.
-# With PCP_LONG=1 (scripts/test --long) all units and more programs: eight minutes on two cores.
+# With PCP_LONG=1 (scripts/test --long) all units and more programs: 12 minutes on two cores.
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 . tests/cluster/tap.bash

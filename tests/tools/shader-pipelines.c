@@ -1,6 +1,6 @@
 /* shader-pipelines PLAN: make the pipelines of a Vulkan plan's shaders, as the device does, and run none. For drivers that compile for
- * devices which are not there: RADV with RADV_FORCE_FAMILY=navi21, and RADV_DEBUG=shaderstats for what each takes. A line for each
- * kernel on standard error, before what the driver says of it. */
+ * devices which are not there: RADV with RADV_FORCE_FAMILY=navi21, and RADV_DEBUG=shaderstats for what each takes. On
+ * standard error the device and the number of kernels, before what the driver says of each. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

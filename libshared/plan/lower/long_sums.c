@@ -33,17 +33,14 @@ static int64_t parts_for_matrix(const caps_t *caps, int64_t m, int64_t n, int64_
     return 1;
 }
 
-static int64_t above(int64_t a, int64_t b)
-{
-    return (a + b - 1) / b;
-}
-
 /* For threads without number, most of which had nothing to do while a few tiles take one term after the other. Not where
  * the parts' results, written and read again, were more than half of the operands. */
 static int64_t parts_for_many(int64_t m, int64_t n, int64_t k)
 {
-    int64_t side = m > SIDE / 2 && n > SIDE / 2 ? SIDE : SIDE_FEW, parts = 1;
-    int64_t tiles = above(m, side) * above(n, side);
+    int side = m > SIDE / 2 && n > SIDE / 2 ? SIDE : SIDE_FEW;
+    int64_t parts = 1;
+    int64_t tiles = tiles_n_group(&(plan_gemm_step_t){.batch = 1, .inner = 1, .m = m, .n = n},
+                                  side);
     for (int64_t more = 2; more <= MOST_FOR_MANY && tiles * parts < WANTED_TILES; more *= 2)
         if (k % (more * SUM_UNIT) == 0 && k / more >= FEWEST_FOR_MANY &&
             4 * more * m * n <= (m + n) * k)

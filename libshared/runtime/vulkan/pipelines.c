@@ -124,9 +124,11 @@ static int check_rounds(const device_t *self, const shader_t *shader, err_t *err
                    api->properties.deviceName, LLVMPIPE_MOST, shader->rounds);
 }
 
-static bool asks_for_shuffles(const uint32_t *word, size_t n_word)
+static bool asks_for_shuffles(const shader_t *shader, bool panels)
 {
     enum { OP_CAPABILITY = 17, SHUFFLE = 65, FIRST = 5 };
+    const uint32_t *word = panels ? shader->panel_word : shader->word;
+    size_t n_word = panels ? shader->n_panel_word : shader->n_word;
     for (size_t i = FIRST; i + 1 < n_word && (word[i] & 0xFFFF) == OP_CAPABILITY; i += 2)
         if (word[i + 1] == SHUFFLE) return true;
     return false;
@@ -138,9 +140,7 @@ static int check_shuffles(const device_t *self, const shader_t *shader, bool pan
     const VkPhysicalDeviceSubgroupProperties *subgroup = &self->api.subgroup;
     bool shuffles = (subgroup->supportedOperations & VK_SUBGROUP_FEATURE_SHUFFLE_BIT) &&
                     (subgroup->supportedStages & VK_SHADER_STAGE_COMPUTE_BIT);
-    bool asks = panels ? asks_for_shuffles(shader->panel_word, shader->n_panel_word)
-                       : asks_for_shuffles(shader->word, shader->n_word);
-    if (asks && !shuffles)
+    if (asks_for_shuffles(shader, panels) && !shuffles)
         return err_set(err, ERR_UNSUPPORTED, "Vulkan device %s has no shuffles in subgroups",
                        self->api.properties.deviceName);
     if (!panels && shader->how == SHADERS_LANES && subgroup->subgroupSize < shader->threads)
