@@ -18,7 +18,8 @@ plan_build_t *plan_build_new(ir_module_t *module, const caps_t *caps)
     self->tensors = index_new();
     self->constants = index_new();
     self->caps = caps ? *caps : CAPS_USUAL;
-    self->part_bytes = (uint64_t)attr_int(&module->attrs, "pcp.part_bytes", PARTS_BYTES);
+    int64_t part_bytes = self->caps.part_mib > 0 ? (int64_t)self->caps.part_mib << 20 : PARTS_BYTES;
+    self->part_bytes = (uint64_t)attr_int(&module->attrs, "pcp.part_bytes", part_bytes);
     self->keep_bytes = attr_int(&module->attrs, "pcp.keep_bytes", -1);
     self->sweeps = self->caps.sweeps && attr_int(&module->attrs, "pcp.sweeps", 1) != 0;
     return self;

@@ -28,7 +28,7 @@ static int add_step(recording_t *self, const plan_step_t *step, recording_args_f
         status = describe(&work, k->kernel, k->begin, k->extent, err);
         if (status == 0) status = args(user, &work, k->n_arg, k->arg, err);
     } else if (step->kind == STEP_GEMM) {
-        work.step = g;
+        work.step = work.gemm = g;
         if (g->parts == 0)
             return err_set(err, ERR_UNSUPPORTED,
                            "a product without a kernel: this device has no library");

@@ -11,6 +11,7 @@
 typedef struct {
     const void *step;             /* the plan's own, by which it is found: kernel, gemm or copy */
     const plan_copy_step_t *copy; /* or NULL: a kernel */
+    const plan_gemm_step_t *gemm; /* the kernel's, when it is a product's; or NULL */
     uint32_t kernel;              /* index into plan->kernel_name */
     int32_t begin, extent;
     size_t at; /* where the device has put its arguments */

@@ -58,7 +58,26 @@ if ! command -v g++ >/dev/null; then
     exit
 fi
 emulated_library "$work/libcuda.so"
-export PCP_TARGET=cuda:sm_90 PCP_LIBCUDA=$work/libcuda.so PCP_NVCC=$emulated/compile
+export PCP_TARGET=cuda:sm_90 PCP_LIBCUDA=$work/libcuda.so PCP_NVCC=$emulated/compile PCP_LIBCUBLAS=none
 emulated_device cuda:sm_90 cuda:sm_80
 device_sample $every 3000 $programs
+
+# Products by the vendor's library, in whose place there is one that says what it was asked for.
+cc -std=gnu17 -O2 -Wall -Wextra -Werror -fPIC -shared -o "$work/libcublas.so" "$emulated/cublas.c" -ldl || exit 1
+by_cublas() {
+    sed "s/1410/200/g" "$emulated/products.mlir" >"$work/products.mlir"
+    "$bin/pcp" check --backend cpu "$work/products.mlir" && "$bin/pcp" compare "$work/model.mlir" --targets cuda,c:scalar \
+        --precision bf16 --steps 2 --max-deviation 1e-3 && awk '{ n[$1 " " $2]++ } END {
+            for (kind in n) print kind, n[kind]
+            exit !(n["f32 nt"] > 0 && n["f32 tn"] > 0 && n["bf16 nn"] > 0 && n["bf16 tn"] > 0 && n["bf16 nt"] > 0)
+        }' "$work/told"
+}
+export PCP_LIBCUBLAS=$work/libcublas.so PCP_CUBLAS_TOLD=$work/told
+check "products by cuBLAS" by_cublas
+if [ -e "$shared/conformance/golden/gradients.json" ]; then
+    check "golden gradients with products by cuBLAS" "$bin/golden-check" \
+        "$shared/data/models/nanogpt_small.mlir" "$shared/conformance/golden/gradients.json" --backend cpu
+fi
+check "a library for products that is not there is named" refuses "PCP_LIBCUBLAS: /nowhere" env PCP_LIBCUBLAS=/nowhere \
+    "$bin/pcp" check --backend cpu "$emulated/products.mlir"
 tap_done

@@ -23,6 +23,7 @@ typedef struct {
     int row_kib;   /* of rows that a kernel keeps beside the arena; 0: as much as a stack has */
     bool asks;     /* cores read more of memory where kernels ask for it ahead (kernel_t.cold) */
     int segment_mib; /* the arena may be cut at multiples of this (plan/memory/memory.h), 0: it is never cut */
+    int part_mib; /* of a large product that is computed by parts of its rows; 0: as suits caches of processors */
 } caps_t;
 
 /* Of near_kib: then copies of both operands of a product stay near, and cores multiply f32 faster than they copy. */

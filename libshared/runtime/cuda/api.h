@@ -101,9 +101,11 @@ typedef struct {
     const char *variable;       /* names another library */
     const char *library[5];     /* the first that there is; NULL behind the last */
     const char *package;        /* "NVIDIA's driver" */
-    bool is_hip;                /* which column of symbols */
-    uint64_t max_threads;       /* of a launch */
-    bool (*look)(api_t *self);  /* arch (and major, minor) of self->device */
+    const char *blas_variable;  /* names its library for products (cublas.h); NULL: there is none */
+    const char *blas_library[6]; /* as library */
+    bool is_hip;                 /* which column of symbols */
+    uint64_t max_threads;        /* of a launch */
+    bool (*look)(api_t *self);   /* arch (and major, minor) of self->device */
     bool (*runs)(const api_t *self, const target_t *t); /* one of its own targets */
 } driver_t;
 

@@ -28,6 +28,7 @@ void cuda_close(device_t **self_p)
         if (self->stream) self->api.stream_wait(self->stream);
         cuda_steps_free(self);
         cuda_modules_free(self);
+        cublas_close(&self->cublas);
         cuda_memory_free(self);
         if (self->stream) self->api.stream_free(self->stream);
         if (self->context) self->api.context_release(self->api.device);
@@ -75,11 +76,20 @@ int cuda_threads(const device_t *self)
     return 1;
 }
 
+static bool has_products(const plan_t *plan)
+{
+    for (int p = 0; p < plan->n_program; p++)
+        for (int i = 0; i < plan->program[p].n_step; i++)
+            if (plan->program[p].step[i].kind == STEP_GEMM) return true;
+    return false;
+}
+
 int cuda_load(device_t *self, const plan_t *plan, err_t *err)
 {
     self->plan = plan;
     if (cuda_use(self, err) < 0) return -1;
-    return cuda_modules_load(self, err) < 0 || cuda_steps_load(self, err) < 0 ? -1 : 0;
+    if (cuda_modules_load(self, err) < 0 || cuda_steps_load(self, err) < 0) return -1;
+    return has_products(plan) ? cublas_open(&self->cublas, &self->api, self->stream, err) : 0;
 }
 
 int cuda_alloc(device_t *self, uint64_t n_bytes, uint64_t alignment, err_t *err)

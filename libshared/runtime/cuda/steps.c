@@ -83,14 +83,18 @@ static int launch_kernel(device_t *self, const work_t *work, err_t *err)
                           k->name, err);
 }
 
+static int launch(device_t *self, const work_t *work, err_t *err)
+{
+    if (work->copy) return launch_copy(self, work->copy, err);
+    if (work->gemm && cublas_takes(self->cublas, work->gemm))
+        return cublas_queue(self->cublas, self->arena, work->gemm, err);
+    return launch_kernel(self, work, err);
+}
+
 static int launch_all(device_t *self, err_t *err)
 {
-    for (size_t i = 0; i < self->steps.queue.n; i++) {
-        const work_t *work = self->steps.queue.at[i];
-        int status = work->copy ? launch_copy(self, work->copy, err)
-                                : launch_kernel(self, work, err);
-        if (status < 0) return -1;
-    }
+    for (size_t i = 0; i < self->steps.queue.n; i++)
+        if (launch(self, self->steps.queue.at[i], err) < 0) return -1;
     return 0;
 }
 

@@ -4,6 +4,7 @@
 
 #include "codegen/cubins.h"
 #include "runtime/cuda/api.h"
+#include "runtime/cuda/cublas.h"
 #include "runtime/device.h"
 #include "runtime/recording.h"
 
@@ -22,6 +23,7 @@ struct device {
     const cubin_kernel_t **launch; /* plan->n_kernel */
     cu_address_t arena, args;      /* args: the steps' arguments one after another */
     uint64_t arena_bytes;
+    cublas_t *cublas;  /* NULL: products by the plan's kernels */
     void *staging;     /* memory of the host that the device copies from and to by itself */
     recording_t steps; /* their arguments' number in args; sequences as cu_graph_exec_t */
 };

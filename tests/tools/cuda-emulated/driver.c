@@ -410,9 +410,11 @@ int cuModuleGetFunction(void **function, void *module, const char *name)
 
 /* --- Streams and graphs ----------------------------------------------------------------------- */
 
-/* What a graph holds; copies have no function. */
+/* What a graph holds: a launch, a call of another library's (emulated_call), or a copy. */
 typedef struct {
     launch_t launch;
+    void (*call)(const void *what);
+    char what[256];
     char *to;
     const char *from;
     size_t n;
@@ -428,6 +430,10 @@ static graph_t *capturing;
 static int do_node(const node_t *node)
 {
     if (node->launch.function) return run(&node->launch);
+    if (node->call) {
+        node->call(node->what);
+        return OK;
+    }
     memmove(node->to, node->from, node->n);
     return OK;
 }
@@ -443,6 +449,18 @@ static int take(const node_t *node)
     }
     g->node[g->n++] = *node;
     return OK;
+}
+
+/* For libraries that work in a stream (cublas.c): call(what), now or, while it is captured, with the graph. */
+int emulated_call(void *stream, void (*call)(const void *), const void *what, size_t n);
+
+int emulated_call(void *stream, void (*call)(const void *), const void *what, size_t n)
+{
+    if (fault()) return fault();
+    node_t node = {.call = call};
+    if (stream != &block || n > sizeof node.what) return INVALID;
+    memcpy(node.what, what, n);
+    return take(&node);
 }
 
 int cuStreamCreate(void **stream, unsigned flags)
