@@ -25,8 +25,8 @@ text >"$work/text"
 
 # of_target: what is asked of $target alone
 of_target() {
-    local n model=$shared/data/models/nanogpt_small.mlir steps=(--data "$work/text" --tokenizer byte)
-    if [ -e "$model" ]; then steps=(); else model=$work/model.mlir; fi
+    local n model=$shared/data/models/nanogpt_small.mlir steps=(--data "$shared/data/tiny_shakespeare.txt")
+    [ -e "$model" ] || model=$work/model.mlir steps=(--data "$work/text" --tokenizer byte)
     export PCP_TARGET=$target
     device_sample "$every" 4000 "$programs"
     check "attention as one kernel each way" "$tests/fuse_test"

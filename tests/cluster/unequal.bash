@@ -31,6 +31,19 @@ is() { [ "$(ask_store "$1")" = "$2" ] || { ask_store "$1"; return 1; }; }
 # near VALUE TO PARTS: deviates by less than one part in so many
 near() { awk -v a="$1" -v b="$2" -v n="$3" 'BEGIN { d = a - b; print a, b; exit !(a > 0 && d < a / n && -d < a / n) }'; }
 
+steps() { ask_store "SELECT n_steps FROM pcp_leases WHERE worker = '$1' AND round = $2"; }
+speed() { ask_store "SELECT n_steps * 1000.0 / compute_ms FROM pcp_leases WHERE worker = '$1' AND round = $2"; }
+# The share of a round is by the speeds of the round before, and by the transfers, which on a fast machine take longer
+# than the steps: what is sure is who trains all and who trains less.
+dealt() {
+    local round
+    for round in 2 3; do
+        echo "round $round: $(steps w1 $round) and $(steps w2 $round) steps, by $(speed w1 $((round - 1))) and $(speed w2 $((round - 1)))"
+        awk -v a="$(steps w1 $round)" -v b="$(steps w2 $round)" -v x="$(speed w1 $((round - 1)))" -v y="$(speed w2 $((round - 1)))" 'BEGIN {
+            fast = x > y ? a : b; slow = x > y ? b : a; exit !(fast == 24 && slow >= 1 && slow < 24) }' || return 1
+    done
+}
+
 # unequal_devices NAME KIND FLAGS...: NAME for the reader, KIND of its targets, FLAGS of the worker that has it
 unequal_devices() {
     local name=$1 kind=$2 plain mixed
@@ -62,19 +75,7 @@ unequal_devices() {
     inner=24 policy=(--balance)
     run balanced "$@"
     check "with balance one of each ends well" ends 0
-    steps() { ask_store "SELECT n_steps FROM pcp_leases WHERE worker = '$1' AND round = $2"; }
-    speed() { ask_store "SELECT n_steps * 1000.0 / compute_ms FROM pcp_leases WHERE worker = '$1' AND round = $2"; }
     check "nobody is known at first: all steps for both" test "$(steps w1 1) $(steps w2 1)" = "24 24"
-    # The share of a round is by the speeds of the round before, and by the transfers, which on a fast machine take longer
-    # than the steps: what is sure is who trains all and who trains less.
-    dealt() {
-        local round
-        for round in 2 3; do
-            echo "round $round: $(steps w1 $round) and $(steps w2 $round) steps, by $(speed w1 $((round - 1))) and $(speed w2 $((round - 1)))"
-            awk -v a="$(steps w1 $round)" -v b="$(steps w2 $round)" -v x="$(speed w1 $((round - 1)))" -v y="$(speed w2 $((round - 1)))" 'BEGIN {
-                fast = x > y ? a : b; slow = x > y ? b : a; exit !(fast == 24 && slow >= 1 && slow < 24) }' || return 1
-        done
-    }
     check "then each gets its share" dealt
     sed 's/^/# /' "$work/check.out"
     check "of which each window counts once" is "SELECT sum(doubled_windows) + sum(skipped_windows) FROM pcp_ledger" 0
