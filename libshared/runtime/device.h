@@ -88,6 +88,9 @@ typedef struct {
      * negative: it does not tell. NULL: the device has no clock of its own. */
     double (*took)(device_t *self);
 
+    /* The library that does the products of the loaded plan ("cuBLAS 13.1.0"), NULL: its own kernels do. The op NULL: the same. */
+    const char *(*library)(const device_t *self);
+
     /* From now on tell `watch`, by the threads that ran the ranges. NULL: the device cannot tell.
      */
     void (*watch)(device_t *self, device_watch_fn *watch, void *user);

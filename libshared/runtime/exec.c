@@ -389,6 +389,11 @@ int exec_threads(const exec_t *self)
     return self->threads;
 }
 
+const char *exec_library(const exec_t *self)
+{
+    return self->ops->library ? self->ops->library(self->device) : NULL;
+}
+
 static void on_range(void *user, int step, int worker, double begin, double end, double cpu)
 {
     const exec_t *self = user;

@@ -67,6 +67,7 @@ typedef void exec_watch_fn(void *user, const exec_event_t *event);
 /* Tell `watch` of every step from the next run on; NULL: no more. Ranges are told by the threads
  * that ran them, several at a time. Costs a program one comparison when off. */
 void exec_watch(exec_t *self, exec_watch_fn *watch, void *user);
-int exec_threads(const exec_t *self); /* threads that share the work */
+int exec_threads(const exec_t *self);         /* threads that share the work */
+const char *exec_library(const exec_t *self); /* device_ops_t.library */
 
 #endif

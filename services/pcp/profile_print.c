@@ -161,9 +161,10 @@ static void print_summary(const profile_summary_t *s, const profile_row_t *rows,
         flops += rows[i].flops;
         bytes += rows[i].bytes;
     }
-    fprintf(out, "%s: %s, %d threads, %d steps of the plan%s, compiled in %.1f s\n", s->name,
+    const char *library = exec_library(t->exec);
+    fprintf(out, "%s: %s, %d threads, %d steps of the plan%s%s%s, compiled in %.1f s\n", s->name,
             t->plan->target, exec_threads(t->exec), n, t->widens ? ", products in f32" : "",
-            s->compile_seconds);
+            library ? ", products by " : "", library ? library : "", s->compile_seconds);
     fprintf(out,
             "step        %.3f ms, median of %d (fastest %.3f; watched %.3f, of which %.3f "
             "in steps of the plan)\n",

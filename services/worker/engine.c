@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/log.h"
 #include "base/mem.h"
 #include "base/vec.h"
 #include "ckpt/safetensors.h"
@@ -81,6 +82,9 @@ engine_t *engine_new(uint8_t *plan, size_t n, const exec_options_t *options, err
     free(plan);
     if (self->plan && sort_tensors(self, err) == 0) self->exec = exec_new(self->plan, options, err);
     if (!self->exec) engine_destroy(&self);
+    const char *library = self ? exec_library(self->exec) : NULL;
+    if (library)
+        log_event(LOG_INFO, "products", "target=%s library=\"%s\"", self->plan->target, library);
     return self;
 }
 

@@ -74,6 +74,7 @@ by_cublas() {
 }
 export PCP_LIBCUBLAS=$work/libcublas.so PCP_CUBLAS_TOLD=$work/told
 check "products by cuBLAS" by_cublas
+check "a profile says so" grep -q ', products by cuBLAS 12.3.4, ' <("$bin/pcp" profile "$work/model.mlir" --device cuda --steps 1)
 if [ -e "$shared/conformance/golden/gradients.json" ]; then
     check "golden gradients with products by cuBLAS" "$bin/golden-check" \
         "$shared/data/models/nanogpt_small.mlir" "$shared/conformance/golden/gradients.json" --backend cpu

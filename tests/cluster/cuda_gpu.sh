@@ -17,7 +17,7 @@ if [ -z "$arch" ] || ! "$bin/pcp" devices | grep -q " $target\$"; then
     exit
 fi
 shared=${PCP_SHARED:-../shared} emulated=$PWD/tests/tools/cuda-emulated
-every=12 programs=20
+every=12 programs=4
 if [ -n "${PCP_LONG:-}" ]; then every=1 programs=100; fi
 export XDG_CACHE_HOME=$work/cache
 text >"$work/text"

@@ -3,6 +3,7 @@
 #include "runtime/cuda/cublas.h"
 
 #include <dlfcn.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -27,6 +28,7 @@ typedef int64_t wide_t; /* long long of the ABI */
 #define BLAS_FUNCTIONS(X)                                                                         \
     X(create, "cublasCreate_v2", (handle_t *))                                                    \
     X(destroy, "cublasDestroy_v2", (handle_t))                                                    \
+    X(get_version, "cublasGetVersion_v2", (handle_t, int *))                                      \
     X(set_stream, "cublasSetStream_v2", (handle_t, cu_stream_t))                                  \
     X(set_workspace, "cublasSetWorkspace_v2", (handle_t, cu_address_t, size_t))                   \
     X(one, "cublasGemmEx",                                                                        \
@@ -44,6 +46,7 @@ struct cublas {
     void *library;
     handle_t handle;
     cu_address_t workspace;
+    char title[32];
 #define X(name, symbol, parameters) int(*name) parameters;
     BLAS_FUNCTIONS(X)
 #undef X
@@ -64,21 +67,22 @@ static int check(int result, const char *what, err_t *err)
 
 /* --- The library ------------------------------------------------------------------------------ */
 
-/* Like the driver, it has threads and memory that would outlive it: what was loaded stays. *library stays NULL
- * where there is none. */
-static int load_library(void **library, const driver_t *driver, err_t *err)
+/* The name that the driver's variable has for it; NULL: any will do. */
+static const char *named(const driver_t *driver)
+{
+    const char *name = driver->blas_variable ? getenv(driver->blas_variable) : NULL;
+    return name && *name ? name : NULL;
+}
+
+/* Like the driver, it has threads and memory that would outlive it: what was loaded stays. */
+static void *load_library(const driver_t *driver, const char *name)
 {
     const int how = RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE;
-    const char *named = driver->blas_variable ? getenv(driver->blas_variable) : NULL;
-    if (named && strcmp(named, "none") == 0) return 0;
-    if (named && *named) {
-        *library = dlopen(named, how);
-        return *library ? 0
-                        : err_set(err, ERR_UNSUPPORTED, "%s: %s", driver->blas_variable, dlerror());
-    }
-    for (int i = 0; !*library && driver->blas_library[i]; i++)
-        *library = dlopen(driver->blas_library[i], how);
-    return 0;
+    void *library = NULL;
+    if (name) return dlopen(name, how);
+    for (int i = 0; !library && driver->blas_library[i]; i++)
+        library = dlopen(driver->blas_library[i], how);
+    return library;
 }
 
 static int find_functions(cublas_t *self, err_t *err)
@@ -95,9 +99,13 @@ static int find_functions(cublas_t *self, err_t *err)
 
 static int make_handle(cublas_t *self, cu_stream_t stream, err_t *err)
 {
+    int version = 0;
     if (check(self->create(&self->handle), "a handle", err) < 0 ||
+        check(self->get_version(self->handle, &version), "its version", err) < 0 ||
         check(self->set_stream(self->handle, stream), "its stream", err) < 0)
         return -1;
+    snprintf(self->title, sizeof self->title, "cuBLAS %d.%d.%d", version / 10000,
+             version / 100 % 100, version % 100);
     cu_result_t result = self->api->memory_new(&self->workspace, WORKSPACE_BYTES);
     if (cuda_api_check(self->api, result, "memory for cuBLAS", err) < 0) return -1;
     return check(self->set_workspace(self->handle, self->workspace, WORKSPACE_BYTES),
@@ -106,17 +114,29 @@ static int make_handle(cublas_t *self, cu_stream_t stream, err_t *err)
 
 int cublas_open(cublas_t **out, const api_t *api, cu_stream_t stream, err_t *err)
 {
-    void *library = NULL;
+    const char *name = named(api->driver);
     *out = NULL;
-    if (load_library(&library, api->driver, err) < 0) return -1;
-    if (!library) return 0;
+    if (name && strcmp(name, "none") == 0) return 0;
+    void *library = load_library(api->driver, name);
+    if (!library && !name) return 0;
+    if (!library)
+        return err_set(err, ERR_UNSUPPORTED, "%s: %s", api->driver->blas_variable, dlerror());
     cublas_t *self = mem_calloc(1, sizeof *self);
     self->api = api;
     self->library = library;
-    *out = self;
-    if (find_functions(self, err) == 0 && make_handle(self, stream, err) == 0) return 0;
-    cublas_close(out);
-    return -1;
+    if (find_functions(self, err) == 0 && make_handle(self, stream, err) == 0) {
+        *out = self;
+        return 0;
+    }
+    cublas_close(&self);
+    if (name) return err_prefix(err, "%s: ", api->driver->blas_variable);
+    err_clear(err); /* one that happens to be there, and is of no use with this driver */
+    return 0;
+}
+
+const char *cublas_title(const cublas_t *self)
+{
+    return self ? self->title : NULL;
 }
 
 void cublas_close(cublas_t **self_p)

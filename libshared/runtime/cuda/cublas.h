@@ -11,11 +11,14 @@
 
 typedef struct cublas cublas_t;
 
-/* The library and a handle whose work goes to `stream`. Leaves *out NULL where there is no library, or
- * none is wanted (the driver's blas_variable is "none"). ERR_UNSUPPORTED: the library that the variable names cannot
- * be used; ERR_MEMORY. */
+/* The library and a handle whose work goes to `stream`. Leaves *out NULL where there is none that works, and where none is
+ * wanted (the driver's blas_variable is "none"). ERR_UNSUPPORTED, ERR_DEVICE, ERR_MEMORY: the one that the variable names
+ * cannot be used. */
 int cublas_open(cublas_t **out, const api_t *api, cu_stream_t stream, err_t *err);
 void cublas_close(cublas_t **self); /* the stream's work is done */
+
+/* "cuBLAS 13.1.0"; NULL: there is none. */
+const char *cublas_title(const cublas_t *self);
 
 /* Does it do such a product? f32 and bf16 with f32 sums. */
 bool cublas_takes(const cublas_t *self, const plan_gemm_step_t *step);

@@ -112,3 +112,8 @@ int cuda_copy(device_t *self, const plan_copy_step_t *step, err_t *err)
 {
     return cuda_steps_queue(self, step, err);
 }
+
+const char *cuda_library(const device_t *self)
+{
+    return cublas_title(self->cublas);
+}

@@ -38,13 +38,14 @@ int cuda_alloc(device_t *self, uint64_t n_bytes, uint64_t alignment, err_t *err)
 int cuda_kernel(device_t *self, const plan_kernel_step_t *step, err_t *err);
 int cuda_gemm(device_t *self, const plan_gemm_step_t *step, err_t *err);
 int cuda_copy(device_t *self, const plan_copy_step_t *step, err_t *err);
+const char *cuda_library(const device_t *self);
 
 /* What all of them have alike. */
 #define CUDA_OPS                                                                          \
     .close = cuda_close, .threads = cuda_threads, .load = cuda_load, .alloc = cuda_alloc, \
     .upload = cuda_memory_write, .download = cuda_memory_read, .zero = cuda_memory_zero,  \
     .kernel = cuda_kernel, .gemm = cuda_gemm, .copy = cuda_copy, .sync = cuda_steps_run,  \
-    .took = cuda_steps_took
+    .took = cuda_steps_took, .library = cuda_library
 
 /* What this thread asks of the driver from now on is about the device. A context belongs to
  * threads; our callers may change. */

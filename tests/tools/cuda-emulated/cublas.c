@@ -86,6 +86,12 @@ int cublasDestroy_v2(void *self)
     return self == &handle ? OK : INVALID;
 }
 
+int cublasGetVersion_v2(void *self, int *version)
+{
+    *version = 120304;
+    return self == &handle ? OK : INVALID;
+}
+
 int cublasSetStream_v2(void *self, void *stream)
 {
     handle.stream = stream;
