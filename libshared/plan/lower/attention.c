@@ -188,23 +188,6 @@ static int add_views(lower_t *self, const ir_op_t *op, kernel_t *kernel, attenti
     return 0;
 }
 
-/* Does the definition round f32 operands of its products to bf16 (passes/precision.c), once each? */
-static bool takes_pairs(const lower_t *self, const ir_op_t *op, bool gradient)
-{
-    const ir_region_t *body = op->region[0];
-    int n = 0;
-    if (!self->caps.bf16) return false;
-    if (ir_type_of(self->fn, op->in[0])->dtype != DT_F32) return false;
-    for (int i = 0; i < body->n_op; i++) {
-        const ir_op_t *dot = body->op[i];
-        if (dot->code != OP_dot_general) continue;
-        for (int k = 0; k < 2; k++)
-            if (ir_type_of(self->fn, dot->in[k])->dtype != DT_BF16) return false;
-        n++;
-    }
-    return n == (gradient ? 5 : 2);
-}
-
 /* Products of visible blocks, two forward and five backward, and what is read and written once. */
 static void estimate(const lower_t *self, const ir_op_t *op, kernel_t *kernel, const attention_t *a)
 {
@@ -254,7 +237,7 @@ int attention_place(lower_t *self, const ir_op_t *op)
                        .s = v->dim[1],
                        .d = q->dim[2],
                        .e = v->dim[2]};
-    a->pairs = !a->kept && takes_pairs(self, op, a->gradient);
+    a->pairs = !a->kept && attention_rounds(&self->caps, self->fn, op);
     kernel->kind = KERNEL_ATTENTION;
     kernel->op = op;
     kernel->attention = a;

@@ -40,6 +40,14 @@ int64_t attention_pieces(const attention_t *a);
 /* Is the op such a group, of a type and size that the target has a kernel for? */
 bool attention_knows(const caps_t *caps, const ir_fn_t *fn, const ir_op_t *op);
 
+/* Does the definition of attention round f32 operands of its products to bf16, once each? */
+bool attention_rounds(const caps_t *caps, const ir_fn_t *fn, const ir_op_t *op);
+
+/* fn itself, or a copy in which attention that rounds q, k and v is given them rounded (caps_t.many). Once, before values
+ * have places. NULL on error. */
+const ir_fn_t *attention_operands(ir_module_t *module, const ir_fn_t *fn, const caps_t *caps,
+                                  err_t *err);
+
 /* Operands and results become roots; operands that strides cannot describe get copies. */
 void attention_mark(lower_t *self, const ir_op_t *op);
 int attention_prepare(lower_t *self, const ir_op_t *op);

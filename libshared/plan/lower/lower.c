@@ -78,6 +78,7 @@ lower_t *lower_fn(ir_module_t *module, const ir_fn_t *fn, caps_t caps, uint64_t 
     self->large = large;
     self->err = err;
     fn = convolutions_to_products(module, fn, err);
+    if (fn) fn = attention_operands(module, fn, &caps, err);
     if (fn) self->fn = legalize_fn(module, fn, caps, large, err);
     if (self->fn) recompute_late(self, keep);
     if (self->fn) add_scratch(self);
