@@ -16,7 +16,8 @@ enum {
     WAIT = 4,     /* products that the gradient of a weight may wait for */
     CHEAP = 8,    /* cost of an element, by roots_cost, that reading a stored one has as well */
     DEAR = 48,    /* ... that may pay for memory */
-    SHARE = 800,  /* dear ones may cost 1/800 as many additions as products have operations */
+    SHARE = 800,  /* dear ones may cost 1/800 as many additions as products have operations; ... */
+    SHARE_MANY = 100, /* ... threads without number have time while they wait for memory */
     LIGHT = 2400, /* weights may cost 1/2400: each is read from memory and written for few rows */
     SMALL = 16,   /* a value of 1/16 of the bytes may be kept instead */
 };
@@ -383,7 +384,8 @@ static bool choose_all(late_t *self, uint64_t keep)
     choice.rows = true;
     choice.dearest = DEAR;
     choose(self, (choice_t){.dearest = DEAR, .rows = true});
-    if (keep > 0 && self->work * SHARE > product_work(self)) {
+    int share = self->lower->caps.many ? SHARE_MANY : SHARE;
+    if (keep > 0 && self->work * share > product_work(self)) {
         choice.dearest = CHEAP;
         choose(self, (choice_t){.dearest = CHEAP, .rows = true});
     }
