@@ -48,15 +48,14 @@ size_t codec_most_bf16(size_t n)
 
 size_t codec_encode_bf16(const float *values, size_t n, uint8_t *out)
 {
-    for (size_t i = 0; i < n; i++) {
-        uint32_t wide;
-        memcpy(&wide, &values[i], sizeof wide);
-        /* Half a step, less one where the kept part is even: ties go to even. */
-        uint16_t bits = (uint16_t)((wide + 0x7FFF + (wide >> 16 & 1)) >> 16);
-        /* Finite values within half a step of 2^128 would round to infinity: keep the largest. */
-        if ((bits & 0x7FFF) == 0x7F80) bits--;
-        out[2 * i] = (uint8_t)bits;
-        out[2 * i + 1] = (uint8_t)(bits >> 8);
+    uint16_t bits[CODEC_BLOCK];
+    for (size_t from = 0; from < n; from += CODEC_BLOCK) {
+        size_t count = codec_block(n, from);
+        outer_kernels()->halve(values + from, count, bits);
+        for (size_t i = 0; i < count; i++, out += 2) {
+            out[0] = (uint8_t)bits[i];
+            out[1] = (uint8_t)(bits[i] >> 8);
+        }
     }
     return 2 * n;
 }
@@ -124,13 +123,15 @@ size_t codec_most_e3m0(size_t n)
     return n / 2 + n % 2 + 4 * codec_blocks(n);
 }
 
-/* Magnitude c of 1 to 7 is 2^(c - 7) of the maximum, 0 is 0. */
-static uint8_t to_e3m0(float value, double largest)
+/* Magnitude c of 1 to 7 is 2^(c - 7) of the maximum, 0 is 0: above threshold[k] and not above the next, which lie halfway,
+ * it is k + 1. As floats, rounded down: no float lies between. */
+static void find_thresholds(double largest, float threshold[7])
 {
-    double share = fabs((double)value) / largest;
-    uint8_t c = share > 0x1p-7; /* halfway from 0 to 2^-6 */
-    for (int power = -6; power < 0; power++) c += share > ldexp(1.5, power);
-    return value < 0 && c ? c | 8 : c;
+    for (int k = 0; k < 7; k++) {
+        double limit = (k == 0 ? 0x1p-7 : ldexp(1.5, k - 7)) * largest; /* exact */
+        threshold[k] = (float)limit;
+        if ((double)threshold[k] > limit) threshold[k] = nextafterf(threshold[k], 0.0f);
+    }
 }
 
 static float of_e3m0(unsigned bits, float largest)
@@ -142,18 +143,18 @@ static float of_e3m0(unsigned bits, float largest)
 
 size_t codec_encode_e3m0(const float *values, size_t n, uint8_t *out)
 {
+    float threshold[7];
+    uint8_t rank[CODEC_BLOCK + 1];
     for (size_t from = 0; from < n; from += CODEC_BLOCK) {
         size_t count = codec_block(n, from);
         float largest = outer_kernels()->largest(values + from, count);
         if (largest <= 0) largest = 1; /* all zero */
         put_f32(out, largest);
         out += 4;
-        for (size_t i = 0; i < count; i += 2) {
-            *out = to_e3m0(values[from + i], (double)largest);
-            if (i + 1 < count)
-                *out |= (uint8_t)(to_e3m0(values[from + i + 1], (double)largest) << 4);
-            out++;
-        }
+        find_thresholds((double)largest, threshold);
+        outer_kernels()->rank(values + from, count, threshold, rank);
+        if (count % 2) rank[count] = 0;
+        for (size_t i = 0; i < count; i += 2) *out++ = (uint8_t)(rank[i] | rank[i + 1] << 4);
     }
     return codec_most_e3m0(n);
 }

@@ -6,6 +6,7 @@
  *                                byte 0; n = 0: nothing but n
  *   entry: index in the block (12 bits, rising), 1 if high, 1 if negative */
 #include "outer/codec_bytes.h"
+#include "outer/kernels.h"
 
 enum { SHARE = 64, ENTRY_BITS = 14, HEAD_BYTES = 2 + 4 + 4, MOST = CODEC_BLOCK / SHARE };
 
@@ -33,22 +34,16 @@ static uint32_t magnitude(float value)
     return bits & 0x7FFFFFFF;
 }
 
-static size_t count_from(const float *values, size_t count, uint32_t least)
-{
-    size_t n = 0;
-    for (size_t i = 0; i < count; i++) n += magnitude(values[i]) >= least;
-    return n;
-}
-
 /* The indices of the largest, rising; how many. */
 static size_t choose(const float *values, size_t count, uint16_t chosen[MOST])
 {
     size_t want = entries_of(count), n = 0, ties;
+    size_t (*reaching)(const float *, size_t, uint32_t) = outer_kernels()->reaching;
     uint32_t least = 0; /* the largest that `want` values reach, bit by bit */
     for (uint32_t bit = (uint32_t)1 << 30; bit; bit >>= 1)
-        if (count_from(values, count, least | bit) >= want) least |= bit;
+        if (reaching(values, count, least | bit) >= want) least |= bit;
     if (least == 0) least = 1; /* fewer than that are not 0 */
-    ties = want - count_from(values, count, least + 1);
+    ties = want - reaching(values, count, least + 1);
     for (size_t i = 0; i < count && n < want; i++) {
         uint32_t m = magnitude(values[i]);
         if (m < least || (m == least && ties == 0)) continue;

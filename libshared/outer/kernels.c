@@ -108,6 +108,46 @@ INLINE void quantise_body(const float *values, size_t n, float scale, int8_t *ou
     }
 }
 
+INLINE uint32_t bits_of_f32(float x)
+{
+    uint32_t bits;
+    memcpy(&bits, &x, sizeof bits);
+    return bits;
+}
+
+INLINE void halve_body(const float *values, size_t n, uint16_t *out)
+{
+    for (size_t i = 0; i < n; i++) {
+        uint32_t wide = bits_of_f32(values[i]);
+        /* Half a step, less one where the kept part is even: ties go to even. */
+        uint32_t bits = (wide + 0x7FFF + (wide >> 16 & 1)) >> 16;
+        /* Finite values within half a step of 2^128 would round to infinity: keep the largest. */
+        out[i] = (uint16_t)(bits - ((bits & 0x7FFF) == 0x7F80));
+    }
+}
+
+INLINE void rank_body(const float *values, size_t n, const float threshold[7], uint8_t *out)
+{
+    for (size_t i = 0; i < n; i++) {
+        float size = fabsf(values[i]);
+        uint32_t above = 0;
+        for (int k = 0; k < 7; k++) above += size > threshold[k];
+        out[i] = (uint8_t)(above | (uint32_t)((values[i] < 0) & (above > 0)) << 3);
+    }
+}
+
+INLINE size_t reaching_body(const float *values, size_t n, uint32_t least)
+{
+    size_t sum = 0;
+    for (size_t from = 0; from < n;) {
+        uint32_t some = 0; /* of a vector's lanes, which would not be 64 bits wide */
+        size_t end = n - from < 1u << 30 ? n : from + (1u << 30);
+        for (; from < end; from++) some += (bits_of_f32(values[from]) & 0x7FFFFFFF) >= least;
+        sum += some;
+    }
+    return sum;
+}
+
 #define KERNELS(name, attributes)                                                                \
     attributes static bool within_##name(const float *values, size_t n, float limit)             \
     {                                                                                            \
@@ -141,9 +181,22 @@ INLINE void quantise_body(const float *values, size_t n, float scale, int8_t *ou
     {                                                                                            \
         quantise_body(values, n, scale, out);                                                    \
     }                                                                                            \
+    attributes static void halve_##name(const float *values, size_t n, uint16_t *out)            \
+    {                                                                                            \
+        halve_body(values, n, out);                                                              \
+    }                                                                                            \
+    attributes static void rank_##name(const float *values, size_t n, const float threshold[7],  \
+                                       uint8_t *out)                                             \
+    {                                                                                            \
+        rank_body(values, n, threshold, out);                                                    \
+    }                                                                                            \
+    attributes static size_t reaching_##name(const float *values, size_t n, uint32_t least)      \
+    {                                                                                            \
+        return reaching_body(values, n, least);                                                  \
+    }                                                                                            \
     static const outer_kernels_t kernels_##name = {                                              \
-        within_##name,   add_##name,     mean_##name,    squares_##name,                         \
-        nesterov_##name, largest_##name, quantise_##name};
+        within_##name,  add_##name,      mean_##name,  squares_##name, nesterov_##name,          \
+        largest_##name, quantise_##name, halve_##name, rank_##name,    reaching_##name};
 
 KERNELS(plain, )
 #if defined(__x86_64__)

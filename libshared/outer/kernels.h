@@ -22,6 +22,12 @@ typedef struct {
                      size_t n); /* of all |values[i]|, which are finite; 0: none */
     /* out[i] = round(values[i] / scale), nearest even, as a double; at most 127 in size. */
     void (*quantise)(const float *values, size_t n, float scale, int8_t *out);
+    /* out[i]: values[i], which are finite, as bf16, nearest even; never infinite */
+    void (*halve)(const float *values, size_t n, uint16_t *out);
+    /* out[i]: above how many of the rising thresholds |values[i]| is, and 8 more if it is above one and negative */
+    void (*rank)(const float *values, size_t n, const float threshold[7], uint8_t *out);
+    /* How many |values[i]| have bits of `least` or more; sizes of finite floats are in the order of their bits. */
+    size_t (*reaching)(const float *values, size_t n, uint32_t least);
 } outer_kernels_t;
 
 const outer_kernels_t *outer_kernels(void); /* the best for this processor; static storage */
