@@ -24,7 +24,7 @@ typedef struct {
 
 bool attention_is_in(const char *text)
 {
-    return strstr(text, "pcp_attention_t") || kept_is_in(text);
+    return strstr(text, "attention_t") || kept_is_in(text);
 }
 
 static int64_t least(int64_t a, int64_t b)

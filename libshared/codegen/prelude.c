@@ -83,6 +83,10 @@ __asm__(".pushsection .rodata\n"
         "prelude_threads_attention_bytes:\n"
         ".incbin \"libshared/codegen/prelude_attention.cuh\"\n"
         ".byte 0\n"
+        ".local prelude_cuda_attention_bytes\n"
+        "prelude_cuda_attention_bytes:\n"
+        ".incbin \"libshared/codegen/prelude_attention_cuda.cuh\"\n"
+        ".byte 0\n"
         ".popsection\n");
 
 extern const char prelude_bytes[] __attribute__((visibility("hidden")));
@@ -102,6 +106,7 @@ extern const char prelude_cuda_bytes[] __attribute__((visibility("hidden")));
 extern const char prelude_hip_bytes[] __attribute__((visibility("hidden")));
 extern const char prelude_threads_bytes[] __attribute__((visibility("hidden")));
 extern const char prelude_threads_attention_bytes[] __attribute__((visibility("hidden")));
+extern const char prelude_cuda_attention_bytes[] __attribute__((visibility("hidden")));
 
 const char *prelude_text(void)
 {
@@ -181,4 +186,9 @@ const char *prelude_threads_text(void)
 const char *prelude_threads_attention_text(void)
 {
     return prelude_threads_attention_bytes;
+}
+
+const char *prelude_cuda_attention_text(void)
+{
+    return prelude_cuda_attention_bytes;
 }

@@ -26,6 +26,9 @@ struct pcp_as_f16 {
 template <class T> struct alignas(4 * sizeof(T)) pcp_four_t {
     T x[4];
 };
+template <class T> struct alignas(2 * sizeof(T)) pcp_two_t {
+    T x[2];
+};
 
 // n rows, `row` elements apart, of `cols` neighbours. FOUR: every fourth column is where four may be moved at once.
 template <class AS, bool FOUR> struct pcp_rows_t {
@@ -49,6 +52,17 @@ template <class AS, bool FOUR> struct pcp_rows_t {
     PCP_METHOD void put(int r, int c, float y) const
     {
         if (r < n && c < cols) at[r * row + c] = AS::narrow(y);
+    }
+    // Those at c, which is even, and behind it.
+    PCP_METHOD void put_two(int r, int c, float y, float z) const
+    {
+        typedef pcp_two_t<typename AS::at_t> two_t;
+        if (FOUR && r < n && c + 2 <= cols) {
+            *(two_t *)(at + r * row + c) = two_t{{AS::narrow(y), AS::narrow(z)}};
+            return;
+        }
+        put(r, c, y);
+        put(r, c + 1, z);
     }
 };
 

@@ -27,6 +27,9 @@ struct pcp_lane_t {
     PCP_METHOD int d_row(int e) const { return g + e / 2 * 8; }
     PCP_METHOD int d_col(int e) const { return 2 * t + e % 2; }
 };
+// pcp_load_square: a square of 16 x 16 bf16 from shared memory as the instruction's operand; thread i points at row i % 16, from
+// column 8 (i / 16) on, for squares of 8 x 8 in the order of the addresses: thread 4 g + t gets of each the pair (g, 2 t), or of
+// one that is turned (2 t, g) and (2 t + 1, g). pcp_pack: two as bf16, the first one low. pcp_exp2: to 2 ulp.
 #ifdef __CUDA_ARCH__
 PCP_FN void pcp_mma(float (&d)[4], const uint32_t (&a)[4], const uint32_t (&b)[2])
 {
@@ -35,9 +38,36 @@ PCP_FN void pcp_mma(float (&d)[4], const uint32_t (&a)[4], const uint32_t (&b)[2
         : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
         : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
 }
+#define PCP_LOAD_SQUARE(name, kind)                                                                                     \
+    PCP_FN void name(uint32_t &a, uint32_t &b, uint32_t &c, uint32_t &d, const uint16_t *at)                            \
+    {                                                                                                                   \
+        asm volatile("ldmatrix.sync.aligned.m8n8.x4" kind ".shared.b16 {%0, %1, %2, %3}, [%4];"                         \
+                     : "=r"(a), "=r"(b), "=r"(c), "=r"(d)                                                               \
+                     : "r"((uint32_t)__cvta_generic_to_shared(at)));                                                    \
+    }
+PCP_LOAD_SQUARE(pcp_load_square, "")
+PCP_LOAD_SQUARE(pcp_load_square_turned, ".trans")
+PCP_FN uint32_t pcp_pack(float low, float high)
+{
+    uint32_t pair;
+    asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(pair) : "f"(high), "f"(low));
+    return pair;
+}
+PCP_FN float pcp_exp2(float x)
+{
+    asm("ex2.approx.ftz.f32 %0, %0;" : "+f"(x));
+    return x;
+}
 #elif defined(CUDA_EMULATED_SHIM_H)
 #define pcp_mma emulated_mma
-#else
-PCP_FN void pcp_mma(float (&)[4], const uint32_t (&)[4], const uint32_t (&)[2]) {} // the host's pass of nvcc
+#define pcp_load_square(a, b, c, d, at) emulated_load_square(a, b, c, d, at, false)
+#define pcp_load_square_turned(a, b, c, d, at) emulated_load_square(a, b, c, d, at, true)
+#define pcp_pack(low, high) (pcp_bf16_from_f32(low) | (uint32_t)pcp_bf16_from_f32(high) << 16)
+#define pcp_exp2(x) exp2f(x)
+#else // the host's pass of nvcc
+PCP_FN void pcp_mma(float (&)[4], const uint32_t (&)[4], const uint32_t (&)[2]) {}
+PCP_FN void pcp_load_square(uint32_t &, uint32_t &, uint32_t &, uint32_t &, const uint16_t *) {}
+PCP_FN void pcp_load_square_turned(uint32_t &, uint32_t &, uint32_t &, uint32_t &, const uint16_t *) {}
+PCP_FN uint32_t pcp_pack(float, float) { return 0; }
+PCP_FN float pcp_exp2(float x) { return x; }
 #endif
-

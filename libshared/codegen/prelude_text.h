@@ -40,5 +40,7 @@ const char *prelude_hip_text(void);
 const char *prelude_threads_text(void);
 /* prelude_attention.cuh, behind these, for the sources that use it. */
 const char *prelude_threads_attention_text(void);
+/* prelude_attention_cuda.cuh, behind that. */
+const char *prelude_cuda_attention_text(void);
 
 #endif

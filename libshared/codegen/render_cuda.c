@@ -202,11 +202,13 @@ void render_cuda(const cuda_dialect_t *dialect, const kernel_t *kernel, str_t *o
 void render_cuda_symbol(const char *name, const char *body, str_t *out)
 {
     const char *rest = strchr(body, '\n'), *block = strstr(body, "block ");
+    const char *beside = strstr(body, "beside ");
     int threads = block ? (int)strtol(block + 6, NULL, 10) : CUDA_BLOCK;
     str_addf(out, "\n// kernel %s\n", name);
     str_addn(out, body, (size_t)(rest - body));
-    str_addf(out, "\nextern \"C\" __global__ void __launch_bounds__(%d) %s%s", threads, name,
-             rest + 1);
+    str_addf(out, "\nextern \"C\" __global__ void __launch_bounds__(%d", threads);
+    if (beside && beside < rest) str_addf(out, ", %ld", strtol(beside + 7, NULL, 10));
+    str_addf(out, ") %s%s", name, rest + 1);
 }
 
 void render_cuda_head(const cuda_dialect_t *dialect, str_t *out, int n, char *const *text)
@@ -220,6 +222,7 @@ void render_cuda_head(const cuda_dialect_t *dialect, str_t *out, int n, char *co
     for (int i = 0; i < n; i++)
         if (attention_is_in(text[i])) {
             str_add(out, prelude_threads_attention_text());
+            if (dialect->attention) str_add(out, dialect->attention());
             break;
         }
 }

@@ -14,6 +14,7 @@ enum { CUDA_BLOCK = 256 }; /* threads, where a kernel does not ask for others */
 typedef struct {
     int warp;                   /* threads of a group at least, whole warps (PCP_WARP) */
     const char *(*words)(void); /* what a source starts with (prelude_cuda.cuh, prelude_hip.cuh) */
+    const char *(*attention)(void); /* its own way (prelude_attention_cuda.cuh); NULL: none */
 } cuda_dialect_t;
 
 /* A line that says how the kernel is launched (codegen/cubins.h), then the function without its

@@ -9,9 +9,11 @@
 
 enum { Q, K, V, O, LSE, CT, DQ, DK, DV }; /* views; forward: o and lse are results */
 
-/* Rows of a block, and of the other side that it takes at a time. */
+/* Rows of a block, and of the other side that it takes at a time; its threads, and how many such blocks the registers of a
+ * device shall be enough for. */
 typedef struct {
-    int rows, step;
+    int rows, step, threads, beside;
+    char engine[64]; /* struct of the prelude, and the first of its arguments */
 } cut_t;
 
 /* What a block may share: the least that a device of these languages has. */
@@ -49,18 +51,50 @@ static bool is_mostly_edge(int rows, int64_t n)
 }
 
 /* The largest that fits. Warps have 64 rows; 128 columns of all operands fit with 16 rows at a time. */
-static cut_t choose(const attention_t *a)
+static cut_t choose_tile(const cuda_dialect_t *dialect, const attention_t *a)
 {
-    static const cut_t cuts[] = {{64, 64}, {64, 32}, {64, 16}, {32, 32}, {32, 16}, {16, 16}};
-    enum { N_CUT = sizeof cuts / sizeof cuts[0], N_OF_WARPS = 3 };
+    static const int sizes[][2] = {{64, 64}, {64, 32}, {64, 16}, {32, 32}, {32, 16}, {16, 16}};
+    enum { N_SIZE = sizeof sizes / sizeof sizes[0], N_OF_WARPS = 3 };
     int64_t least = a->t < a->s ? a->t : a->s, most = a->t > a->s ? a->t : a->s;
-    int n = by_warps(a) ? N_OF_WARPS : N_CUT;
-    for (int i = 0; i < n - 1; i++) {
-        bool edge = is_mostly_edge(cuts[i].step, a->gradient ? least : a->s) ||
-                    (!by_warps(a) && is_mostly_edge(cuts[i].rows, a->gradient ? most : a->t));
-        if (!edge && shared_bytes(a, &cuts[i]) <= SHARED_BYTES) return cuts[i];
+    int n = by_warps(a) ? N_OF_WARPS : N_SIZE;
+    cut_t cut = {.threads = by_warps(a) ? 4 * dialect->warp : CUDA_BLOCK, .beside = 1};
+    for (int i = 0; i < n; i++) {
+        cut.rows = sizes[i][0];
+        cut.step = sizes[i][1];
+        bool edge = is_mostly_edge(cut.step, a->gradient ? least : a->s) ||
+                    (!by_warps(a) && is_mostly_edge(cut.rows, a->gradient ? most : a->t));
+        if (!edge && shared_bytes(a, &cut) <= SHARED_BYTES) break;
     }
-    return cuts[n - 1];
+    if (by_warps(a))
+        snprintf(cut.engine, sizeof cut.engine, "pcp_attention_t<pcp_by_warps_t");
+    else
+        snprintf(cut.engine, sizeof cut.engine, "pcp_attention_t<pcp_by_threads_t<float, %d>",
+                 cut.rows / 16);
+    return cut;
+}
+
+/* The dialect's own way: rows of a gradient with wide heads do not fit in registers. */
+static bool by_squares(const cuda_dialect_t *dialect, const attention_t *a)
+{
+    return dialect->attention && by_warps(a) && a->how.scale > 0 &&
+           (!a->gradient || up(a->d) + up(a->e) <= 128);
+}
+
+/* Eight warps, or four where half of the rows would be behind the edge; of the other side as many rows as threads
+ * keep 16 numbers each of on their way. */
+static cut_t choose_squares(const attention_t *a)
+{
+    int64_t least = a->t < a->s ? a->t : a->s, most = a->t > a->s ? a->t : a->s;
+    int64_t wide = up(a->d > a->e ? a->d : a->e);
+    cut_t cut = {.rows = 128, .step = 64};
+    if (is_mostly_edge(cut.rows, a->gradient ? most : a->t)) cut.rows = 64;
+    cut.threads = 2 * cut.rows;
+    cut.beside = a->gradient ? 1 : cut.rows == 64 || wide > 64 ? 1 : 2;
+    while (cut.step > 16 && (is_mostly_edge(cut.step, a->gradient ? least : a->s) ||
+                             cut.step * wide > 16 * cut.threads))
+        cut.step /= 2;
+    snprintf(cut.engine, sizeof cut.engine, "pcp_warps_attention_t<%d", cut.rows / 16);
+    return cut;
 }
 
 /* Four neighbours are one word in memory: arguments begin at multiples of MEMORY_ALIGN. */
@@ -119,21 +153,19 @@ static void write_calls(const attention_t *a, const cut_t *cut, str_t *out)
 void render_cuda_attention(const cuda_dialect_t *dialect, const kernel_t *kernel, str_t *out)
 {
     const attention_t *a = kernel->attention;
-    const cut_t cut = choose(a);
+    const cut_t cut = by_squares(dialect, a) ? choose_squares(a) : choose_tile(dialect, a);
     int64_t tiles = above(a->t, cut.rows) + (a->gradient ? above(a->s, cut.rows) : 0);
     int64_t matrices = kernel->extent / attention_pieces(a);
-    char engine[64];
-    snprintf(engine, sizeof engine, "pcp_by_threads_t<float, %d>", cut.rows / 16);
-    str_addf(out, "// threads 1, block %d, blocks %" PRId64 ", arguments %zu\n",
-             by_warps(a) ? 4 * dialect->warp : CUDA_BLOCK, matrices * tiles, kernel->arg.n);
+    str_addf(out, "// threads 1, block %d, blocks %" PRId64 ", arguments %zu, beside %d\n",
+             cut.threads, matrices * tiles, kernel->arg.n, cut.beside);
     str_addf(out,
              "(char *arena, const int64_t *arg, int, int)\n{\n"
-             "    typedef pcp_attention_t<%s, %d, %" PRId64 ", %" PRId64 ", %s> attention_t;\n"
+             "    typedef %s, %d, %" PRId64 ", %" PRId64 ", %s> attention_t;\n"
              "    alignas(16) __shared__ attention_t::%s_t room;\n"
              "    const int64_t o = blockIdx.x / %" PRId64 "u;\n"
              "    const int tile = int(blockIdx.x %% %" PRId64 "u);\n",
-             by_warps(a) ? "pcp_by_warps_t" : engine, cut.step, up(a->d), up(a->e),
-             a->how.causal ? "true" : "false", a->gradient ? "backward" : "forward", tiles, tiles);
+             cut.engine, cut.step, up(a->d), up(a->e), a->how.causal ? "true" : "false",
+             a->gradient ? "backward" : "forward", tiles, tiles);
     write_all_rows(a, out);
     write_calls(a, &cut, out);
 }

@@ -33,7 +33,7 @@ extern "C" void emulated_set(emulated *now)
 #define __global__
 #define __device__
 #define __shared__ static
-#define __launch_bounds__(n)
+#define __launch_bounds__(...)
 #define __forceinline__ inline __attribute__((always_inline))
 #define __noinline__ __attribute__((noinline))
 #define __syncthreads() emulated_now->wait(__LINE__)
@@ -76,6 +76,25 @@ static inline void emulated_mma(float (&d)[4], const uint32_t (&a)[4], const uin
             d[e] += emulated_bf16(emulated_a[warp + row % 8 * 4 + k % 8 / 2][row / 8 + k / 8 * 2],
                                   k % 2) *
                     emulated_bf16(emulated_b[warp + col * 4 + k % 8 / 2][k / 8], k % 2);
+    }
+    emulated_now->wait(-__LINE__);
+}
+
+/* ldmatrix of four squares of 8 x 8: thread 8 i + r points at row r of square i. */
+static inline void emulated_load_square(uint32_t &a, uint32_t &b, uint32_t &c, uint32_t &d,
+                                        const uint16_t *at, bool turned)
+{
+    const unsigned here = threadIdx.x, warp = here / 32 * 32, g = here % 32 / 4, t = here % 4;
+    uint32_t *const to[4] = {&a, &b, &c, &d};
+    emulated_now->slot[here] = (uintptr_t)at;
+    emulated_now->wait(-__LINE__);
+    for (unsigned i = 0; i < 4; i++) {
+        uint32_t pair[2];
+        for (unsigned h = 0; h < 2; h++) {
+            const unsigned row = turned ? 2 * t + h : g, col = turned ? g : 2 * t + h;
+            pair[h] = ((const uint16_t *)(uintptr_t)emulated_now->slot[warp + 8 * i + row])[col];
+        }
+        *to[i] = pair[0] | pair[1] << 16;
     }
     emulated_now->wait(-__LINE__);
 }
