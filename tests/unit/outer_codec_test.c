@@ -316,6 +316,39 @@ static void test_codec_int8_number_by_number(void **state)
     }
 }
 
+/* A value is the largest level that it is more than halfway to, by its share of the maximum: also right at the
+ * places halfway between two levels, beside them, and among the smallest floats. */
+static void test_codec_e3m0_number_by_number(void **state)
+{
+    (void)state;
+    enum { N = 1001 };
+    const codec_t *codec = codec_find("e3m0", NULL);
+    for (uint64_t round = 0; round < 300; round++) {
+        float values[N], largest = 0, back[N];
+        uint8_t bytes[N / 2 + 1 + 4];
+        for (size_t i = 0; i < N; i++) {
+            uint64_t bits = rng_bits(round, i);
+            float middle = ldexpf(1.5f, -(int)(bits % 8)) * (1 + (float)(round % 7) / 7);
+            float near = bits & 256   ? nextafterf(middle, 0)
+                         : bits & 512 ? nextafterf(middle, 9)
+                                      : middle;
+            float x = round % 3 == 0 ? (float)rng_normal(round, i) : near;
+            if (round % 3 == 2) x = ldexpf(x, -140); /* subnormal, most of them */
+            values[i] = bits & 1024 ? -x : x;
+            largest = fmaxf(largest, x < 0 ? -x : x);
+        }
+        size_t n = encode(codec, values, N, bytes, sizeof bytes, NULL);
+        assert_int_equal(codec_decode(codec, bytes, n, back, N, NULL), 0);
+        for (size_t i = 0; i < N; i++) {
+            double share = fabs((double)values[i]) / (double)largest;
+            int code = share > 0x1p-7;
+            for (int power = -6; power < 0; power++) code += share > ldexp(1.5, power);
+            if (code > 0 && values[i] < 0) code |= 8;
+            assert_int_equal(bytes[4 + i / 2] >> i % 2 * 4 & 15, code);
+        }
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -327,6 +360,7 @@ int main(void)
         cmocka_unit_test(test_codec_feedback),
         cmocka_unit_test(test_codec_random_bytes),
         cmocka_unit_test(test_codec_int8_number_by_number),
+        cmocka_unit_test(test_codec_e3m0_number_by_number),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
