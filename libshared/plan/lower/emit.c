@@ -324,6 +324,7 @@ int emit_group(lower_t *lower, group_t *group)
     e.acc = mem_calloc(n, sizeof *e.acc);
     e.final = mem_calloc(n, sizeof *e.final);
     e.again = mem_calloc(n, sizeof *e.again);
+    e.elsewhere = mem_calloc(n, sizeof *e.elsewhere);
     choose_unit(&e);
     emit_assign_phases(&e);
     emit_allocate(&e);
@@ -336,5 +337,6 @@ int emit_group(lower_t *lower, group_t *group)
     free(e.acc);
     free(e.final);
     free(e.again);
+    free(e.elsewhere);
     return 0;
 }
