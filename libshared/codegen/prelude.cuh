@@ -11,6 +11,9 @@ PCP_FN void pcp_fold_sum(float &sum, float &lost, float x)
 }
 PCP_FN float pcp_end_sum(float sum, float lost) { return lost - lost == 0 ? sum + lost : sum; }
 
+// --- Four neighbours in memory, at once ---
+template <class T> struct alignas(sizeof(T) < 4 ? sizeof(T) * 4 : 16) pcp_quad_t { T x[4]; };
+
 // --- The value of the thread whose number in the warp differs in the bits of k. All threads of a warp take part ---
 #define PCP_NEIGHBOUR(T, W)                                                                         \
     PCP_FN T pcp_of_neighbour(T x, int k) { return (T)pcp_exchange((W)x, k); }
