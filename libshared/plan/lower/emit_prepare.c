@@ -119,6 +119,13 @@ static bool is_made_again(const emit_t *e, int i)
     return loads <= MOST_LOADS;
 }
 
+/* Is a row of the member kept for later passes, beside the arena? Where threads are without number also of what goes there
+ * anyway: they would wait for it to come back. */
+static bool keeps_row(const emit_t *e, int i)
+{
+    return !emit_is_stored(e, i) || (e->lower->caps.many && !e->group->by_column);
+}
+
 void emit_allocate(emit_t *e)
 {
     group_t *group = e->group;
@@ -130,7 +137,7 @@ void emit_allocate(emit_t *e)
         e->array[i] = e->acc[i] = -1;
         e->final[i] = KX_NONE;
         int64_t bytes = group->cols * (int64_t)dtype_bytes(dtype);
-        if (m->kind == MEMBER_FULL && e->again[i] && !emit_is_stored(e, (int)i)) {
+        if (m->kind == MEMBER_FULL && e->again[i] && keeps_row(e, (int)i)) {
             bool fits = used + bytes <= most;
             if (fits) e->array[i] = new_array(e, dtype, group->cols);
             if (fits || !e->lower->caps.many) used += bytes;
