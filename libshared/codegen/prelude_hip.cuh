@@ -6,7 +6,7 @@
 #define __device__ __attribute__((device))
 #define __global__ __attribute__((global))
 #define __shared__ static __attribute__((shared))
-#define __launch_bounds__(n) __attribute__((amdgpu_flat_work_group_size(1, n)))
+#define __launch_bounds__(n, ...) __attribute__((amdgpu_flat_work_group_size(1, n)))
 #define PCP_METHOD __device__ inline __attribute__((always_inline))
 #define PCP_FN static __device__ inline __attribute__((always_inline, unused))
 #define PCP_LOOP static __device__ __attribute__((noinline, unused))

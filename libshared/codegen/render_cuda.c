@@ -122,15 +122,27 @@ static const render_lang_t lang = {
 
 /* --- The kernel ------------------------------------------------------------------------------- */
 
-/* Threads of a group: about four columns for each, in whole warps. Long rows have many: there are fewer at a time then, and
- * what is read of them again is still near. */
+/* Threads of a group: about four columns for each, in whole warps, or as many turns of four as it takes. Long rows have many
+ * threads: there are fewer rows at a time then, and what is read of them again is still near. */
 static int group_of(const cuda_dialect_t *dialect, const kernel_t *k, const share_plan_t *plan)
 {
     enum { EACH = 4, LONG = 16384, FEW_ARGUMENTS = 10 }; /* more than these want many registers */
-    int n = dialect->warp, most = CUDA_BLOCK;
+    int64_t most = CUDA_BLOCK, fours = (plan->columns + EACH - 1) / EACH;
     if (plan->columns >= LONG) most = k->arg.n > FEW_ARGUMENTS ? CUDA_MOST / 2 : CUDA_MOST;
-    while (n < most && (int64_t)n * EACH < plan->columns) n *= 2;
-    return n;
+    int64_t turns = (fours + most - 1) / most, n = turns > 0 ? (fours + turns - 1) / turns : 1;
+    return (int)((n + dialect->warp - 1) / dialect->warp * dialect->warp);
+}
+
+/* A group's threads are known here, and with them how many turns each takes. */
+static void plan_group(turns_t *self, int group)
+{
+    enum { MOST = 16 }; /* elements of an array that are in registers */
+    share_plan_t *plan = &self->plan;
+    if (plan->share != SHARE_GROUP) return;
+    int64_t each = plan->fours ? 4 : 1, turn = group * each;
+    int64_t turns = (plan->columns + turn - 1) / turn * each;
+    plan->lanes = group;
+    if (plan->own && turns <= MOST) plan->turns = turns;
 }
 
 static void write_launch(const kernel_t *k, const share_plan_t *plan, int group, str_t *out)
@@ -170,7 +182,8 @@ static void write_arguments(const kernel_t *k, const share_plan_t *plan, str_t *
                  is_const, type, i);
     }
     for (size_t i = 0; i < k->array.n; i++)
-        str_addf(out, "    %s%s l%zu[%" PRId64 "];\n", group ? "alignas(16) __shared__ " : "",
+        str_addf(out, "    %s%s l%zu[%" PRId64 "];\n",
+                 group && !plan->turns ? "alignas(16) __shared__ " : "",
                  render_storage(k->array.at[i].dtype), i,
                  plan->turns ? plan->turns : k->array.at[i].n);
     for (size_t i = 0; group && i < k->acc.n; i++)
@@ -192,6 +205,7 @@ void render_cuda(const cuda_dialect_t *dialect, const kernel_t *kernel, str_t *o
     turns_t o;
     turns_begin(&o, kernel, &turns);
     int group = group_of(dialect, kernel, &o.plan);
+    plan_group(&o, group);
     write_launch(kernel, &o.plan, group, out);
     write_place(&o.plan, group, out);
     write_arguments(kernel, &o.plan, out);
@@ -209,8 +223,9 @@ void render_cuda_symbol(const char *name, const char *body, str_t *out)
     int threads = block ? (int)strtol(block + 6, NULL, 10) : CUDA_BLOCK;
     str_addf(out, "\n// kernel %s\n", name);
     str_addn(out, body, (size_t)(rest - body));
-    str_addf(out, "\nextern \"C\" __global__ void __launch_bounds__(%d) %s%s", threads, name,
-             rest + 1);
+    /* Of large groups one is enough for a processor: what its rows read again shall stay in the cache. */
+    str_addf(out, "\nextern \"C\" __global__ void __launch_bounds__(%d%s) %s%s", threads,
+             threads > CUDA_BLOCK ? ", 1" : "", name, rest + 1);
 }
 
 void render_cuda_head(const cuda_dialect_t *dialect, str_t *out, int n, char *const *text)

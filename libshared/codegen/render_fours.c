@@ -14,7 +14,7 @@ static const kx_node_t *node(const kernel_t *kernel, kx_t x)
 
 /* --- Where elements lie ----------------------------------------------------------------------- */
 
-/* An index as slope * variable + rest. */
+/* An index as slope * variable + rest, as it is for a multiple of four and the next three. */
 typedef struct {
     bool known;
     int64_t slope;
@@ -28,11 +28,19 @@ static bool is_below(const kx_graph_t *g, int v, int ancestor)
     return false;
 }
 
-static place_t place_of_var(const kx_graph_t *g, int x, int v)
+/* Of x, a part of v. */
+static place_t place_of_part(const kx_graph_t *g, int x, int v)
 {
     if (x == v) return (place_t){true, 1, true};
+    int lo = g->var.at[v].lo;
+    if (g->var.at[lo].extent % 4 != 0) return (place_t){0}; /* it may jump among the four */
+    return is_below(g, x, lo) ? place_of_part(g, x, lo) : (place_t){true, 0, false};
+}
+
+static place_t place_of_var(const kx_graph_t *g, int x, int v)
+{
     if (g->var.at[x].extent == 1) return (place_t){true, 0, true};
-    if (is_below(g, x, v)) return (place_t){0}; /* a part of it: it jumps */
+    if (is_below(g, x, v)) return place_of_part(g, x, v);
     if (!is_below(g, v, x)) return (place_t){true, 0, false};
     int64_t n = g->var.at[g->var.at[x].lo].extent;
     place_t hi = place_of_var(g, g->var.at[x].hi, v), lo = place_of_var(g, g->var.at[x].lo, v);
@@ -40,17 +48,45 @@ static place_t place_of_var(const kx_graph_t *g, int x, int v)
                      (n % 4 == 0 || hi.by_four) && lo.by_four};
 }
 
+/* Four from a multiple of four on lie in one row of d. */
+static place_t place_of_division(kx_kind_t kind, int64_t d, place_t in)
+{
+    if (in.slope == 0) return (place_t){in.known, 0, false};
+    bool one = in.known && in.slope == 1 && in.by_four && d % 4 == 0;
+    return kind == KX_MOD ? (place_t){one, 1, true} : (place_t){one, 0, false};
+}
+
+static bool meets(const kernel_t *k, kx_t x, int v, bool *seen)
+{
+    const kx_graph_t *g = &k->graph;
+    const kx_node_t *n = node(k, x);
+    if (seen[x]) return false;
+    seen[x] = true;
+    if (n->kind == KX_VAR) return is_below(g, (int)n->i, v) || is_below(g, v, (int)n->i);
+    for (int t = 0; t < n->n_in; t++)
+        if (meets(k, n->in[t], v, seen)) return true;
+    return false;
+}
+
+static bool depends(const kernel_t *k, kx_t x, int v)
+{
+    bool *seen = mem_calloc(k->graph.node.n, sizeof *seen), met = meets(k, x, v, seen);
+    free(seen);
+    return met;
+}
+
 static place_t place_of(const kernel_t *k, kx_t x, int v)
 {
     const kx_node_t *n = node(k, x);
+    if (n->kind == KX_DIV || n->kind == KX_MOD)
+        return place_of_division(n->kind, n->i, place_of(k, n->in[0], v));
     if (n->kind == KX_VAR) return place_of_var(&k->graph, (int)n->i, v);
     place_t sum = {true, 0, n->i % 4 == 0};
     if (n->kind == KX_NUMBER) return sum;
-    if (n->kind != KX_AFFINE) sum.by_four = false;
+    if (n->kind != KX_AFFINE) return (place_t){!depends(k, x, v), 0, false};
     for (int t = 0; t < n->n_in; t++) {
         place_t in = place_of(k, n->in[t], v);
-        sum.known = sum.known && in.known && (n->kind == KX_AFFINE || in.slope == 0);
-        if (n->kind != KX_AFFINE) continue;
+        sum.known = sum.known && in.known;
         sum.slope += n->coef[t] * in.slope;
         sum.by_four = sum.by_four && (n->coef[t] % 4 == 0 || in.by_four);
     }

@@ -15,12 +15,14 @@ typedef enum {
 
 typedef struct {
     share_t share;
-    int lanes; /* COLUMNS: a power of two */
+    int lanes; /* COLUMNS: a power of two; GROUP: the threads, where the language knows them, else 0 */
     /* COLUMNS: how many columns of a loop a thread takes at most, where arrays need an element for each of these, and not for
      * all columns: what a thread keeps is then in registers. 0: they need all. */
     int64_t turns;
     int64_t columns; /* GROUP: of the longest loop, as far as it is known */
-    bool apart;      /* no column reads what another one has written */
+    bool
+        own; /* GROUP: threads keep and read what is their own columns' alone, so that `turns` may be set */
+    bool apart; /* no column reads what another one has written */
     bool
         fours; /* a thread takes four neighbouring columns at a time (render_fours.h); `turns` is a multiple of four */
 } share_plan_t;

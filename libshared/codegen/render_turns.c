@@ -38,12 +38,17 @@ void turns_end(turns_t *self)
     *self = (turns_t){0};
 }
 
-enum { SHORT_SUM = 32 }; /* columns whose sum needs no second float */
+/* Columns whose sum needs no second float; those of a thread, which are but a part of a row: the sum of 50,000 numbers by 1,024 threads
+ * is as good without as one thread's with it. */
+enum { SHORT_SUM = 32, SHORT_PART = 64 };
 
-static bool is_long(const kernel_t *kernel, const kstmt_t *s)
+/* shares: of `lanes` threads, when their number is known, each of which has its part. */
+static bool is_long(const kernel_t *kernel, const kstmt_t *s, bool shares, int lanes)
 {
     const kx_node_t *lo = node(kernel, s->lo), *hi = node(kernel, s->hi);
-    return lo->lo != lo->hi || hi->lo != hi->hi || hi->hi - lo->lo > SHORT_SUM;
+    int64_t columns = hi->hi - lo->lo;
+    if (lo->lo != lo->hi || hi->lo != hi->hi) return true;
+    return shares && lanes > 0 ? columns > SHORT_PART * (int64_t)lanes : columns > SHORT_SUM;
 }
 
 static bool is_sum(const kacc_t *a)
@@ -136,7 +141,7 @@ static void name_acc(render_t *self, int acc, char *name, size_t n)
  * of them this loop began. */
 static void begin_folds(render_t *self, const kstmt_t *s, bool shares, bool *folds, bool *sums)
 {
-    bool lengthy = s->simd && is_long(self->kernel, s);
+    bool lengthy = s->simd && is_long(self->kernel, s, shares, own(self)->plan.lanes);
     if (s->simd) share_find_folds(self->kernel, s, folds);
     for (size_t i = 0; i < self->kernel->acc.n; i++) {
         const kacc_t *a = &self->kernel->acc.at[i];

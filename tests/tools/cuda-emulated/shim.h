@@ -33,7 +33,7 @@ extern "C" void emulated_set(emulated *now)
 #define __global__
 #define __device__
 #define __shared__ static
-#define __launch_bounds__(n)
+#define __launch_bounds__(...)
 #define __forceinline__ inline __attribute__((always_inline))
 #define __noinline__ __attribute__((noinline))
 #define __syncthreads() emulated_now->wait(__LINE__)
