@@ -11,6 +11,39 @@ PCP_FN void pcp_fold_sum(float &sum, float &lost, float x)
 }
 PCP_FN float pcp_end_sum(float sum, float lost) { return lost - lost == 0 ? sum + lost : sum; }
 
+// --- Four neighbours in memory, at once ---
+template <class T> struct alignas(sizeof(T) < 4 ? sizeof(T) * 4 : 16) pcp_quad_t { T x[4]; };
+
+// --- What NVIDIA's processors have instructions for, or nvcc's libm few, in the place of the C prelude's: expf and tanhf are right
+// to 1 ulp (CUDA Programming Guide, "Mathematical Functions"), max and min as defined, and a NaN has no sign ---
+#ifdef __CUDA_ARCH__
+PCP_FN float pcp_exp_cuda_f32(float x) { return expf(x); }
+PCP_FN float pcp_tanh_cuda_f32(float x) { return tanhf(x); }
+PCP_FN float pcp_max_cuda_f32(float a, float b)
+{
+    asm("max.NaN.f32 %0, %0, %1;" : "+f"(a) : "f"(b));
+    return a;
+}
+PCP_FN float pcp_min_cuda_f32(float a, float b)
+{
+    asm("min.NaN.f32 %0, %0, %1;" : "+f"(a) : "f"(b));
+    return a;
+}
+PCP_FN uint16_t pcp_bf16_cuda_from_f32(float x)
+{
+    uint16_t bits;
+    asm("cvt.rn.bf16.f32 %0, %1;" : "=h"(bits) : "f"(x));
+    return bits;
+}
+PCP_FN float pcp_round_cuda_bf16(float x) { return pcp_f32_from_bf16(pcp_bf16_cuda_from_f32(x)); }
+#define pcp_exp_f32 pcp_exp_cuda_f32
+#define pcp_tanh_f32 pcp_tanh_cuda_f32
+#define pcp_max_f32 pcp_max_cuda_f32
+#define pcp_min_f32 pcp_min_cuda_f32
+#define pcp_bf16_from_f32 pcp_bf16_cuda_from_f32
+#define kc_round_bf16 pcp_round_cuda_bf16
+#endif
+
 // --- The value of the thread whose number in the warp differs in the bits of k. All threads of a warp take part ---
 #define PCP_NEIGHBOUR(T, W)                                                                         \
     PCP_FN T pcp_of_neighbour(T x, int k) { return (T)pcp_exchange((W)x, k); }

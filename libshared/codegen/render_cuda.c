@@ -10,7 +10,7 @@
 #include "codegen/narrow.h"
 #include "codegen/prelude_text.h"
 #include "codegen/render.h"
-#include "codegen/render_share.h"
+#include "codegen/render_fours.h"
 #include "ir/op.h"
 
 static const kx_node_t *node(const kernel_t *kernel, kx_t x)
@@ -62,6 +62,7 @@ static void write_sum(render_t *self, const kx_node_t *n, str_t *out)
 static void write_node(render_t *self, kx_t x, str_t *out)
 {
     const kx_node_t *n = node(self->kernel, x);
+    if (fours_load(self, x, out)) return;
     if ((n->kind != KX_DIV && n->kind != KX_MOD) || !render_is_small(self, n)) {
         render_node(self, x, out);
         return;
@@ -76,7 +77,7 @@ static void write_node(render_t *self, kx_t x, str_t *out)
 static void write_store(render_t *self, const kstmt_t *s, const char *base, dtype_t dtype)
 {
     turns_store_begin(self);
-    render_store(self, s, base, dtype);
+    if (!fours_store(self, s, dtype)) render_store(self, s, base, dtype);
     turns_store_end(self);
 }
 
@@ -102,6 +103,7 @@ static const turns_lang_t turns = {
     .share = write_share,
     .n_share = "LANES / PCP_WARP",
     .unroll = "#pragma unroll\n",
+    .fours = true,
     .barrier = "__syncthreads();\n",
     .visible = "__syncthreads();\n",
 };
@@ -120,13 +122,27 @@ static const render_lang_t lang = {
 
 /* --- The kernel ------------------------------------------------------------------------------- */
 
-/* Threads of a group: about four columns for each, in whole warps. */
-static int group_of(const cuda_dialect_t *dialect, const share_plan_t *plan)
+/* Threads of a group: about four columns for each, in whole warps, or as many turns of four as it takes. Long rows have many
+ * threads: there are fewer rows at a time then, and what is read of them again is still near. */
+static int group_of(const cuda_dialect_t *dialect, const kernel_t *k, const share_plan_t *plan)
 {
-    enum { EACH = 4 };
-    int n = dialect->warp;
-    while (n < CUDA_BLOCK && (int64_t)n * EACH < plan->columns) n *= 2;
-    return n;
+    enum { EACH = 4, LONG = 16384, FEW_ARGUMENTS = 10 }; /* more than these want many registers */
+    int64_t most = CUDA_BLOCK, fours = (plan->columns + EACH - 1) / EACH;
+    if (plan->columns >= LONG) most = k->arg.n > FEW_ARGUMENTS ? CUDA_MOST / 2 : CUDA_MOST;
+    int64_t turns = (fours + most - 1) / most, n = turns > 0 ? (fours + turns - 1) / turns : 1;
+    return (int)((n + dialect->warp - 1) / dialect->warp * dialect->warp);
+}
+
+/* A group's threads are known here, and with them how many turns each takes. */
+static void plan_group(turns_t *self, int group)
+{
+    enum { MOST = 16 }; /* elements of an array that are in registers */
+    share_plan_t *plan = &self->plan;
+    if (plan->share != SHARE_GROUP) return;
+    int64_t each = plan->fours ? 4 : 1, turn = group * each;
+    int64_t turns = (plan->columns + turn - 1) / turn * each;
+    plan->lanes = group;
+    if (plan->own && turns <= MOST) plan->turns = turns;
 }
 
 static void write_launch(const kernel_t *k, const share_plan_t *plan, int group, str_t *out)
@@ -166,7 +182,8 @@ static void write_arguments(const kernel_t *k, const share_plan_t *plan, str_t *
                  is_const, type, i);
     }
     for (size_t i = 0; i < k->array.n; i++)
-        str_addf(out, "    %s%s l%zu[%" PRId64 "];\n", group ? "__shared__ " : "",
+        str_addf(out, "    %s%s l%zu[%" PRId64 "];\n",
+                 group && !plan->turns ? "alignas(16) __shared__ " : "",
                  render_storage(k->array.at[i].dtype), i,
                  plan->turns ? plan->turns : k->array.at[i].n);
     for (size_t i = 0; group && i < k->acc.n; i++)
@@ -187,7 +204,8 @@ void render_cuda(const cuda_dialect_t *dialect, const kernel_t *kernel, str_t *o
     render_t self;
     turns_t o;
     turns_begin(&o, kernel, &turns);
-    int group = group_of(dialect, &o.plan);
+    int group = group_of(dialect, kernel, &o.plan);
+    plan_group(&o, group);
     write_launch(kernel, &o.plan, group, out);
     write_place(&o.plan, group, out);
     write_arguments(kernel, &o.plan, out);
@@ -206,8 +224,10 @@ void render_cuda_symbol(const char *name, const char *body, str_t *out)
     int threads = block ? (int)strtol(block + 6, NULL, 10) : CUDA_BLOCK;
     str_addf(out, "\n// kernel %s\n", name);
     str_addn(out, body, (size_t)(rest - body));
+    /* Of large groups one is enough for a processor: what its rows read again shall stay in the cache. */
+    long at_once = beside && beside < rest ? strtol(beside + 7, NULL, 10) : threads > CUDA_BLOCK;
     str_addf(out, "\nextern \"C\" __global__ void __launch_bounds__(%d", threads);
-    if (beside && beside < rest) str_addf(out, ", %ld", strtol(beside + 7, NULL, 10));
+    if (at_once > 0) str_addf(out, ", %ld", at_once);
     str_addf(out, ") %s%s", name, rest + 1);
 }
 

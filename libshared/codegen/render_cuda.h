@@ -9,6 +9,7 @@
 #include "codegen/target.h"
 
 enum { CUDA_BLOCK = 256 }; /* threads, where a kernel does not ask for others */
+enum { CUDA_MOST = 1024 }; /* threads of a block */
 
 /* What one language of the family does otherwise than others. */
 typedef struct {

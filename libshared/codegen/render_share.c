@@ -253,8 +253,8 @@ int64_t share_columns(const kernel_t *kernel, const kstmt_t *loop)
 static share_plan_t choose(const kernel_t *kernel, columns_t *c)
 {
     enum { ENOUGH = 4096, MANY_COLUMNS = 256, MAX_SHARED = 30 << 10, PER_ACC = 8 * 64 };
-    enum { FEW = 8, MOST = 1 << 20 }; /* lanes */
-    enum { EACH = 8 };                /* columns of one; it has one that it comes to MANY_TIMES */
+    enum { FEW = 8, MOST = 1 << 20, ANY = INT32_MAX }; /* lanes */
+    enum { EACH = 8 }; /* columns of one; it has one that it comes to MANY_TIMES */
     share_plan_t plan = {.share = SHARE_ALONE};
     int64_t shared = (int64_t)kernel->acc.n * PER_ACC;
     find_columns(kernel, &kernel->body, 1, c);
@@ -273,6 +273,7 @@ static share_plan_t choose(const kernel_t *kernel, columns_t *c)
     } else if (c->known && shared <= MAX_SHARED) {
         plan.share = SHARE_GROUP;
         plan.columns = c->columns;
+        plan.own = plan.apart && count_turns(kernel, c, ANY) > 0;
     }
     return plan;
 }

@@ -15,12 +15,16 @@ typedef enum {
 
 typedef struct {
     share_t share;
-    int lanes; /* COLUMNS: a power of two */
+    int lanes; /* COLUMNS: a power of two; GROUP: the threads, where the language knows them, else 0 */
     /* COLUMNS: how many columns of a loop a thread takes at most, where arrays need an element for each of these, and not for
      * all columns: what a thread keeps is then in registers. 0: they need all. */
     int64_t turns;
     int64_t columns; /* GROUP: of the longest loop, as far as it is known */
-    bool apart;      /* no column reads what another one has written */
+    bool
+        own; /* GROUP: threads keep and read what is their own columns' alone, so that `turns` may be set */
+    bool apart; /* no column reads what another one has written */
+    bool
+        fours; /* a thread takes four neighbouring columns at a time (render_fours.h); `turns` is a multiple of four */
 } share_plan_t;
 
 share_plan_t share_choose(const kernel_t *kernel);
@@ -52,12 +56,23 @@ typedef struct {
     void (*share)(render_t *self, int acc);
     const char *n_share; /* "LANES" */
     const char *unroll;  /* a line before a loop of few rounds, whose number is known */
+    bool fours;          /* it has pcp_quad_t */
     const char *barrier; /* threads of a group wait for each other; shares are seen */
     /* Or NULL: a constant that says whether the threads of a group are one subgroup, which folds f32 by
      * pcp_share(part, shares[k], k), the k-th thread's part, and does not wait. */
     const char *together;
     const char *visible; /* the same, and what they wrote is seen by all */
 } turns_lang_t;
+
+/* Between render_turns.c and render_fours.c. */
+typedef struct {
+    int *
+        number; /* by node that was seen in the loop: of the variable with four elements of it, 0: none */
+    int *seen;                  /* by node: number of the last loop */
+    VEC(const kstmt_t *) store; /* of the loop: those that write four elements */
+    int n, n_loop;
+    bool inside;
+} fours_t;
 
 /* What is known while a kernel is written: render_t.own. */
 typedef struct {
@@ -67,6 +82,7 @@ typedef struct {
     int loops;   /* around it, other than that over pieces */
     bool *part;  /* by accumulator: the thread's share of it is being folded */
     bool *used;  /* by accumulator: its place for shares was */
+    fours_t fours;
 } turns_t;
 
 /* Chooses the share; turns_end is due. */

@@ -57,6 +57,18 @@ static void add_scatter(emit_t *e, resolve_t *r, int i, pending_list_t *list)
     VEC_PUSH(list, p);
 }
 
+/* Element x of member i: to the arena, to its row buffer, to both or to neither. */
+static void add_element(emit_t *e, int i, kx_t x, pending_list_t *list)
+{
+    const member_t *m = &e->group->member.at[i];
+    kx_t col = e->group->col;
+    if (emit_is_stored(e, i)) {
+        int arg = kernel_arg(e->kernel, m->value, emit_dtype(e, m->value), true);
+        VEC_PUSH(list, ((pending_t){KS_STORE, arg, emit_row_position(e, col), x, KX_NONE}));
+    }
+    if (e->array[i] >= 0) VEC_PUSH(list, ((pending_t){KS_KEEP, e->array[i], col, x, KX_NONE}));
+}
+
 /* The column statements of member i. */
 static void add_column_work(emit_t *e, resolve_t *r, int i, pending_list_t *list)
 {
@@ -69,21 +81,18 @@ static void add_column_work(emit_t *e, resolve_t *r, int i, pending_list_t *list
         return;
     }
     kx_t x = emit_resolve(r, m->expr);
-    pending_t p = {.value = x, .index = KX_NONE, .only = KX_NONE};
+    if (m->kind == MEMBER_FULL) {
+        add_element(e, i, x, list);
+        return;
+    }
+    pending_t p;
     if (m->kind == MEMBER_FOLD) {
         p = (pending_t){KS_FOLD, e->acc[i], KX_NONE, kx_convert(g, x, emit_wide(dtype)), KX_NONE};
-    } else if (m->kind == MEMBER_SUM) {
+    } else {
         kx_t at = sum_place(e), old = kx_local(g, e->array[i], emit_wide(dtype), at);
         kx_t in[] = {old, kx_convert(g, x, emit_wide(dtype))};
         p = (pending_t){KS_KEEP, e->array[i], at, kx_map(g, m->op, emit_wide(dtype), 2, in),
                         KX_NONE};
-    } else if (emit_is_stored(e, i)) {
-        int arg = kernel_arg(e->kernel, m->value, dtype, true);
-        p = (pending_t){KS_STORE, arg, emit_row_position(e, e->group->col), x, KX_NONE};
-    } else if (e->array[i] >= 0) {
-        p = (pending_t){KS_KEEP, e->array[i], e->group->col, x, KX_NONE};
-    } else {
-        return;
     }
     VEC_PUSH(list, p);
 }
@@ -324,6 +333,7 @@ int emit_group(lower_t *lower, group_t *group)
     e.acc = mem_calloc(n, sizeof *e.acc);
     e.final = mem_calloc(n, sizeof *e.final);
     e.again = mem_calloc(n, sizeof *e.again);
+    e.elsewhere = mem_calloc(n, sizeof *e.elsewhere);
     choose_unit(&e);
     emit_assign_phases(&e);
     emit_allocate(&e);
@@ -336,5 +346,6 @@ int emit_group(lower_t *lower, group_t *group)
     free(e.acc);
     free(e.final);
     free(e.again);
+    free(e.elsewhere);
     return 0;
 }

@@ -9,11 +9,12 @@ typedef struct {
     group_t *group;
     kernel_t *kernel;
     int n_phase;
-    int *array;  /* per member: its row buffer or chunk sums, -1 */
-    int *acc;    /* per member: its accumulator, -1 */
-    kx_t *final; /* per member: FOLD's and ROW's value once known */
-    bool *again; /* per member: FULL read in a later phase or at another column */
-    int unit;    /* variable of the outermost loop */
+    int *array;      /* per member: its row buffer or chunk sums, -1 */
+    int *acc;        /* per member: its accumulator, -1 */
+    kx_t *final;     /* per member: FOLD's and ROW's value once known */
+    bool *again;     /* per member: FULL read in a later phase or at another column */
+    bool *elsewhere; /* per member: FULL read at another column */
+    int unit;        /* variable of the outermost loop */
     kx_t unit_node;
     int64_t block; /* by_column: columns per unit */
     kx_t lo, hi;   /* by_column: the unit's columns */

@@ -45,6 +45,7 @@ static void mark_again(emit_t *e, member_t *m, kx_t x, bool *seen)
     if (n->kind == KX_REF && n->n_in == 1) {
         const member_t *u = &e->group->member.at[n->i];
         if (u->phase != m->phase || n->in[0] != e->group->col) e->again[n->i] = true;
+        if (n->in[0] != e->group->col) e->elsewhere[n->i] = true;
     }
     for (int t = 0; t < n->n_in; t++) mark_again(e, m, n->in[t], seen);
 }
@@ -85,6 +86,46 @@ static int new_array(emit_t *e, dtype_t dtype, int64_t n)
     return (int)e->kernel->array.n - 1;
 }
 
+/* Loads of whole matrices under x, and under members that are made again for it; more than `most` are not counted on. */
+static int count_loads(const emit_t *e, kx_t x, bool *seen, int most)
+{
+    const kx_node_t *n = &e->kernel->graph.node.at[x];
+    if (seen[x]) return 0;
+    seen[x] = true;
+    if (n->kind == KX_REF && n->n_in == 1) {
+        int i = (int)n->i;
+        bool kept = n->in[0] != e->group->col || e->array[i] >= 0 || emit_is_stored(e, i);
+        return kept ? 1 : count_loads(e, e->group->member.at[i].expr, seen, most);
+    }
+    int64_t rows = e->group->rows, cols = e->group->cols;
+    int count = n->kind == KX_LOAD && ir_type_count(ir_type_of(e->lower->fn, (ir_val_t)n->i)) >
+                                          (rows > cols ? rows : cols);
+    for (int t = 0; t < n->n_in && count <= most; t++)
+        count += count_loads(e, n->in[t], seen, most);
+    return count;
+}
+
+/* Is a member that no row buffer holds better made again where it is read than kept in the arena? Yes where threads are
+ * without number, whose memory is dearer than what they compute, unless that reads more than it saves. */
+static bool is_made_again(const emit_t *e, int i)
+{
+    enum { MOST_LOADS = 2, MOST_COST = 64 };
+    const member_t *m = &e->group->member.at[i];
+    if (!e->lower->caps.many || e->elsewhere[i] || e->lower->value[m->value].cost > MOST_COST)
+        return false;
+    bool *seen = mem_calloc(e->kernel->graph.node.n, sizeof *seen);
+    int loads = count_loads(e, m->expr, seen, MOST_LOADS);
+    free(seen);
+    return loads <= MOST_LOADS;
+}
+
+/* Is a row of the member kept for later passes, beside the arena? Where threads are without number also of what goes there
+ * anyway: they would wait for it to come back. */
+static bool keeps_row(const emit_t *e, int i)
+{
+    return !emit_is_stored(e, i) || (e->lower->caps.many && !e->group->by_column);
+}
+
 void emit_allocate(emit_t *e)
 {
     group_t *group = e->group;
@@ -96,12 +137,11 @@ void emit_allocate(emit_t *e)
         e->array[i] = e->acc[i] = -1;
         e->final[i] = KX_NONE;
         int64_t bytes = group->cols * (int64_t)dtype_bytes(dtype);
-        if (m->kind == MEMBER_FULL && e->again[i] && !emit_is_stored(e, (int)i)) {
-            used += bytes;
-            if (used > most)
-                e->lower->value[m->value].stored = true;
-            else
-                e->array[i] = new_array(e, dtype, group->cols);
+        if (m->kind == MEMBER_FULL && e->again[i] && keeps_row(e, (int)i)) {
+            bool fits = used + bytes <= most;
+            if (fits) e->array[i] = new_array(e, dtype, group->cols);
+            if (fits || !e->lower->caps.many) used += bytes;
+            if (!fits && !is_made_again(e, (int)i)) e->lower->value[m->value].stored = true;
         }
         if (m->kind == MEMBER_SUM) {
             e->lower->value[m->value].stored = true;
@@ -132,7 +172,8 @@ static kx_t resolve_ref(resolve_t *r, const kx_node_t *n)
     dtype_t dtype = n->dtype;
     if (u->kind != MEMBER_FULL) return e->final[i];
     kx_t column = n->in[0];
-    if (u->phase == r->phase && column == e->group->col) return kx_rewrite(&r->rewrite, u->expr);
+    bool here = column == e->group->col, kept = e->array[i] >= 0 || emit_is_stored(e, i);
+    if (here && (u->phase == r->phase || !kept)) return kx_rewrite(&r->rewrite, u->expr);
     column = kx_rewrite(&r->rewrite, column);
     if (e->array[i] >= 0) return kx_local(g, e->array[i], dtype, column);
     int arg = kernel_arg(e->kernel, u->value, dtype, true);
