@@ -113,6 +113,34 @@ static bool is_by_four(const kernel_t *k, kx_t x)
 
 /* --- Whether a kernel's loops go by fours ----------------------------------------------------- */
 
+/* Does x load from the target of a store or a keep? seen: by node, zeros. */
+static bool loads_from(const kernel_t *k, kx_t x, const kstmt_t *store, bool *seen)
+{
+    const kx_node_t *n = node(k, x);
+    if (seen[x]) return false;
+    seen[x] = true;
+    if (n->kind == (store->kind == KS_KEEP ? KX_LOCAL : KX_LOAD) && n->i == store->target)
+        return true;
+    for (int t = 0; t < n->n_in; t++)
+        if (loads_from(k, n->in[t], store, seen)) return true;
+    return false;
+}
+
+/* Does a statement load what one before it in the same round has stored? All loads of a round come first. */
+static bool loads_back(const kernel_t *k, const kstmt_t *loop)
+{
+    bool found = false;
+    for (size_t i = 0; i < loop->body.n && !found; i++) {
+        const kstmt_t *store = loop->body.at[i];
+        if (store->kind == KS_FOLD) continue;
+        bool *seen = mem_calloc(k->graph.node.n + 1, sizeof *seen);
+        for (size_t j = i + 1; j < loop->body.n && !found; j++)
+            found = loads_from(k, loop->body.at[j]->value, store, seen);
+        free(seen);
+    }
+    return found;
+}
+
 static bool fits(const kernel_t *k, const kstmt_t *loop, bool *gains)
 {
     if (!is_by_four(k, loop->lo) || !is_by_four(k, loop->hi)) return false;
@@ -122,7 +150,7 @@ static bool fits(const kernel_t *k, const kstmt_t *loop, bool *gains)
         if (!store && s->kind != KS_FOLD) return false;
         *gains = *gains || s->kind == KS_FOLD || is_four(k, s->index, loop->var);
     }
-    return true;
+    return !loads_back(k, loop);
 }
 
 static bool all_fit(const kernel_t *k, const kblock_t *block, bool *gains)
