@@ -6,9 +6,9 @@
 #include "codegen/prelude_text.h"
 #include "codegen/render_cuda.h"
 
-#define CAPS                                                        \
-    {                                                               \
-        .many = true, .bf16 = true, .attention = true, .row_kib = 8 \
+#define CAPS                                                                       \
+    {                                                                              \
+        .many = true, .votes = true, .bf16 = true, .attention = true, .row_kib = 8 \
     }
 
 /* flags: the architecture. */

@@ -104,6 +104,7 @@ static const turns_lang_t turns = {
     .unroll = "#pragma unroll\n",
     .barrier = "__syncthreads();\n",
     .visible = "__syncthreads();\n",
+    .fetches = true,
 };
 
 static const render_lang_t lang = {
@@ -129,10 +130,23 @@ static int group_of(const cuda_dialect_t *dialect, const share_plan_t *plan)
     return n;
 }
 
+/* Of a block, where groups do not say: fewer where threads are, so that all processors have some. */
+static int block_of(const kernel_t *k, const share_plan_t *plan, int group)
+{
+    enum { LEAST = 64, WANTED = 256 }; /* threads, blocks */
+    int64_t threads = k->extent * (plan->share == SHARE_COLUMNS ? plan->lanes : 1);
+    int block = CUDA_BLOCK;
+    if (plan->share == SHARE_GROUP) return group;
+    if (plan->slices > 1) return plan->lanes * plan->slices;
+    while (block > LEAST && threads < (int64_t)block * WANTED) block /= 2;
+    return block;
+}
+
 static void write_launch(const kernel_t *k, const share_plan_t *plan, int group, str_t *out)
 {
-    int block = plan->share == SHARE_GROUP ? group : CUDA_BLOCK;
-    int threads = plan->share == SHARE_ALONE ? 1 : plan->share == SHARE_GROUP ? block : plan->lanes;
+    int block = block_of(k, plan, group);
+    bool whole = plan->share == SHARE_GROUP || plan->slices > 1;
+    int threads = plan->share == SHARE_ALONE ? 1 : whole ? block : plan->lanes;
     str_addf(out, "// threads %d, block %d, blocks 0, arguments %zu\n", threads, block, k->arg.n);
 }
 
@@ -147,12 +161,16 @@ static void write_place(const share_plan_t *plan, int group_size, str_t *out)
                                   "    const int piece = begin + int(thread / LANES);\n";
     static const char group[] = "    const uint lane = threadIdx.x;\n"
                                 "    const int piece = begin + int(blockIdx.x);\n";
+    static const char slices[] =
+        "    const uint lane = threadIdx.x % LANES, slice = threadIdx.x / LANES;\n"
+        "    const int piece = begin + int(blockIdx.x);\n";
     static const char *const places[] = {
         [SHARE_ALONE] = alone, [SHARE_COLUMNS] = columns, [SHARE_GROUP] = group};
     int lanes = plan->share == SHARE_GROUP ? group_size : plan->lanes;
     str_add(out, "(char *arena, const int64_t *arg, int begin, int extent)\n{\n");
     if (plan->share != SHARE_ALONE) str_addf(out, "    const uint LANES = %du;\n", lanes);
-    str_add(out, places[plan->share]);
+    if (plan->slices > 1) str_addf(out, "    const uint SLICES = %du;\n", plan->slices);
+    str_add(out, plan->slices > 1 ? slices : places[plan->share]);
 }
 
 /* Of a group, arrays and places for shares are seen by all its threads. */
@@ -172,6 +190,8 @@ static void write_arguments(const kernel_t *k, const share_plan_t *plan, str_t *
     for (size_t i = 0; group && i < k->acc.n; i++)
         str_addf(out, "    __shared__ %s shares%zu[LANES / PCP_WARP];\n",
                  render_type(k->acc.at[i].dtype), i);
+    if (plan->searches) turns_search_room(out, CUDA_BLOCK);
+    if (plan->slices > 1) slices_room(k, plan, render_storage, out);
 }
 
 void render_cuda(const cuda_dialect_t *dialect, const kernel_t *kernel, str_t *out)
@@ -186,8 +206,9 @@ void render_cuda(const cuda_dialect_t *dialect, const kernel_t *kernel, str_t *o
     }
     render_t self;
     turns_t o;
-    turns_begin(&o, kernel, &turns);
+    turns_begin(&o, kernel, &turns, dialect->warp);
     int group = group_of(dialect, &o.plan);
+    if (o.plan.apart_by >= 0 && o.plan.apart_by % group == 0) o.plan.apart = true;
     write_launch(kernel, &o.plan, group, out);
     write_place(&o.plan, group, out);
     write_arguments(kernel, &o.plan, out);

@@ -20,9 +20,9 @@ static turns_t *own(render_t *self)
     return self->own;
 }
 
-void turns_begin(turns_t *self, const kernel_t *kernel, const turns_lang_t *lang)
+void turns_begin(turns_t *self, const kernel_t *kernel, const turns_lang_t *lang, int warp)
 {
-    *self = (turns_t){.lang = lang, .plan = share_choose(kernel)};
+    *self = (turns_t){.lang = lang, .plan = share_choose(kernel, warp)};
     self->part = mem_calloc(kernel->acc.n + 1, sizeof *self->part);
     self->used = mem_calloc(kernel->acc.n + 1, sizeof *self->used);
 }
@@ -221,6 +221,14 @@ void turns_loop(render_t *self, const kstmt_t *s)
         write_piece(self, s);
         return;
     }
+    if (own(self)->plan.slices > 1 && s == own(self)->plan.rows) {
+        turns_slices(self, s);
+        return;
+    }
+    if (own(self)->plan.searches && share_is_search(s)) {
+        turns_search(self, s);
+        return;
+    }
     turns_t *o = own(self);
     size_t n = self->kernel->acc.n;
     bool *folds = mem_calloc(n + 1, sizeof *folds), *sums = mem_calloc(n + 1, sizeof *sums);
@@ -234,7 +242,9 @@ void turns_loop(render_t *self, const kstmt_t *s)
         write_bounds(self, s, shares);
     o->inside = o->inside || shares;
     o->loops += !s->simd;
+    size_t mark = s->simd && o->lang->fetches ? render_fetch(self, &s->body) : self->order.n;
     render_block(self, &s->body);
+    render_leave(self, mark);
     o->loops -= !s->simd;
     if (turns) self->turn = 0;
     write_line(self, some ? "}}\n" : "}\n");

@@ -121,7 +121,7 @@ static void emit_block_rows(emit_t *e, kblock_t *block, int hi, int lo, const pe
     emit_run(e, &outer->body, lo, list);
 }
 
-static void emit_column_loop(emit_t *e, kblock_t *block, const pending_list_t *list)
+void emit_column_loop(emit_t *e, kblock_t *block, const pending_list_t *list)
 {
     if (list->n == 0) return;
     if (!e->group->by_column) {
@@ -316,6 +316,14 @@ static const char *member_label(const emit_t *e)
     return dot ? dot + 1 : name;
 }
 
+static void emit_loops(emit_t *e)
+{
+    choose_unit(e);
+    emit_assign_phases(e);
+    emit_allocate(e);
+    emit_rows(e);
+}
+
 int emit_group(lower_t *lower, group_t *group)
 {
     size_t n = group->member.n;
@@ -324,10 +332,7 @@ int emit_group(lower_t *lower, group_t *group)
     e.acc = mem_calloc(n, sizeof *e.acc);
     e.final = mem_calloc(n, sizeof *e.final);
     e.again = mem_calloc(n, sizeof *e.again);
-    choose_unit(&e);
-    emit_assign_phases(&e);
-    emit_allocate(&e);
-    emit_rows(&e);
+    if (!emit_scatter(&e)) emit_loops(&e);
     estimate(&e);
     e.kernel->label = mem_printf("%s %lldx%lld%s, %zu values", member_label(&e),
                                  (long long)group->rows, (long long)group->cols,
