@@ -26,6 +26,9 @@ PCP_NEIGHBOUR(uint32_t, uint)
 PCP_NEIGHBOUR(int64_t, long long)
 PCP_NEIGHBOUR(uint64_t, unsigned long long)
 
+// Threads of a group wait for each other; a group that is a warp for no other one of the block.
+#define pcp_sync_lanes(lanes) ((lanes) == PCP_WARP ? pcp_sync_warp() : __syncthreads())
+
 // --- Searches: what threads of a warp find in looks of their own is noted in the order of the rounds ---
 #define PCP_LOOKS 8                          // of a thread, before they tell each other
 #define PCP_FOUND (2 * PCP_LOOKS * PCP_WARP) // places for what a warp has noted: half of them take what one such time finds

@@ -102,8 +102,9 @@ static const turns_lang_t turns = {
     .share = write_share,
     .n_share = "LANES / PCP_WARP",
     .unroll = "#pragma unroll\n",
-    .barrier = "__syncthreads();\n",
-    .visible = "__syncthreads();\n",
+    .barrier = "pcp_sync_lanes(LANES);\n",
+    .visible = "pcp_sync_lanes(LANES);\n",
+    .all = "__syncthreads();\n",
     .fetches = true,
 };
 
@@ -136,8 +137,9 @@ static int block_of(const kernel_t *k, const share_plan_t *plan, int group)
     enum { LEAST = 64, WANTED = 256 }; /* threads, blocks */
     int64_t threads = k->extent * (plan->share == SHARE_COLUMNS ? plan->lanes : 1);
     int block = CUDA_BLOCK;
-    if (plan->share == SHARE_GROUP) return group;
-    if (plan->slices > 1) return plan->lanes * plan->slices;
+    int slices = plan->slices > 1 ? plan->slices : 1;
+    if (plan->share == SHARE_GROUP) return group * slices;
+    if (slices > 1) return plan->lanes * slices;
     while (block > LEAST && threads < (int64_t)block * WANTED) block /= 2;
     return block;
 }
@@ -176,22 +178,22 @@ static void write_place(const share_plan_t *plan, int group_size, str_t *out)
 /* Of a group, arrays and places for shares are seen by all its threads. */
 static void write_arguments(const kernel_t *k, const share_plan_t *plan, str_t *out)
 {
-    bool group = plan->share == SHARE_GROUP;
+    bool group = plan->share == SHARE_GROUP, slices = plan->slices > 1;
     for (size_t i = 0; i < k->arg.n; i++) {
         const char *type = render_storage(k->arg.at[i].dtype);
         const char *is_const = k->arg.at[i].written ? "" : "const ";
         str_addf(out, "    %s%s *const a%zu = (%s%s *)(arena + arg[%zu]);\n", is_const, type, i,
                  is_const, type, i);
     }
-    for (size_t i = 0; i < k->array.n; i++)
+    for (size_t i = 0; i < k->array.n && !(group && slices); i++)
         str_addf(out, "    %s%s l%zu[%" PRId64 "];\n", group ? "__shared__ " : "",
                  render_storage(k->array.at[i].dtype), i,
                  plan->turns ? plan->turns : k->array.at[i].n);
-    for (size_t i = 0; group && i < k->acc.n; i++)
+    for (size_t i = 0; group && !slices && i < k->acc.n; i++)
         str_addf(out, "    __shared__ %s shares%zu[LANES / PCP_WARP];\n",
                  render_type(k->acc.at[i].dtype), i);
     if (plan->searches) turns_search_room(out, CUDA_BLOCK);
-    if (plan->slices > 1) slices_room(k, plan, render_storage, out);
+    if (slices) slices_room(k, plan, out);
 }
 
 void render_cuda(const cuda_dialect_t *dialect, const kernel_t *kernel, str_t *out)
@@ -208,6 +210,7 @@ void render_cuda(const cuda_dialect_t *dialect, const kernel_t *kernel, str_t *o
     turns_t o;
     turns_begin(&o, kernel, &turns, dialect->warp);
     int group = group_of(dialect, &o.plan);
+    slices_choose_rows(kernel, &o.plan, group);
     if (o.plan.apart_by >= 0 && o.plan.apart_by % group == 0) o.plan.apart = true;
     write_launch(kernel, &o.plan, group, out);
     write_place(&o.plan, group, out);

@@ -282,6 +282,7 @@ static share_plan_t choose(const kernel_t *kernel, columns_t *c, int warp)
         int64_t each = c->rounds > MANY_TIMES ? 1 : EACH;
         while (warp > 0 && each > 1 && kernel->extent * c->columns < each * FEW_THREADS) each /= 2;
         while (plan.lanes < MOST && plan.lanes * each < c->columns) plan.lanes *= 2;
+        while (plan.lanes < warp && plan.lanes < c->columns) plan.lanes *= 2; /* neighbours load */
         plan.searches = c->searches && warp > 0;
         if (plan.searches) plan.lanes = warp;
         plan.turns = count_turns(kernel, c, plan.lanes);

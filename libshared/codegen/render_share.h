@@ -24,7 +24,7 @@ typedef struct {
     int64_t
         apart_by;  /* GROUP: the same, for groups whose size divides this; 0: of any; -1: of none */
     bool searches; /* COLUMNS: it has a loop that is a search */
-    int slices;    /* COLUMNS: sets of `lanes` threads that share ... */
+    int slices;    /* sets of threads that share ... */
     const kstmt_t *rows; /* ... this loop's rounds (render_slices.c); 0: one has them all */
 } share_plan_t;
 
@@ -68,6 +68,7 @@ typedef struct {
      * pcp_share(part, shares[k], k), the k-th thread's part, and does not wait. */
     const char *together;
     const char *visible; /* the same, and what they wrote is seen by all */
+    const char *all;     /* the same of all slices (render_slices.c) */
     bool fetches;        /* loads of a round stand before its first store (render_fetch) */
 } turns_lang_t;
 
@@ -94,11 +95,12 @@ void turns_accumulate(render_t *self, const kstmt_t *s);
 void turns_store_begin(render_t *self);
 void turns_store_end(render_t *self);
 
-/* Sums over rows by slices, of a plan of columns with turns: whether and how many; the places where they give
- * each other what they have; the loop with all that follows from it. */
+/* Sums over rows by slices: whether and how many, where a thread keeps its sums in registers, and where a group of so
+ * many threads has rows; the places where they give each other what they have; the loop over rows with what
+ * puts them together. */
 void slices_choose(const kernel_t *kernel, share_plan_t *plan);
-void slices_room(const kernel_t *kernel, const share_plan_t *plan, const char *(*type)(dtype_t),
-                 str_t *out);
+void slices_choose_rows(const kernel_t *kernel, share_plan_t *plan, int group);
+void slices_room(const kernel_t *kernel, const share_plan_t *plan, str_t *out);
 void turns_slices(render_t *self, const kstmt_t *s);
 
 /* A loop that is a search, by whole warps, with room for what each of them has found: render_search.c. */

@@ -266,7 +266,8 @@ static void choose_unit(emit_t *e)
     if (group->by_column) {
         e->block = wanted_block(e);
         int lo = g->var.at[group->col_var].lo;
-        if (lo >= 0)
+        bool few = e->lower->caps.many && group->rows > 1; /* columns, for many units */
+        if (lo >= 0 && !few)
             e->block += (g->var.at[lo].extent - e->block % g->var.at[lo].extent) %
                         g->var.at[lo].extent;
         if (e->block > group->cols) e->block = group->cols;

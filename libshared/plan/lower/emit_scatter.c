@@ -60,6 +60,19 @@ static void choose_unit(emit_t *e, int64_t rows, int64_t blocks)
         e->hi = kx_map(g, OP_minimum, DT_I64, 2, (kx_t[]){e->hi, kx_int(g, e->group->cols)});
 }
 
+/* Does an update for `row` go to the unit's own? One that is clamped into the operand and dropped where that changes it need not be
+ * looked at twice. */
+static kx_t is_mine(emit_t *e, const member_t *m, kx_t row, kx_t own, int64_t rows)
+{
+    kx_graph_t *g = &e->kernel->graph;
+    const kx_node_t *n = &g->node.at[row];
+    bool clamped = n->kind == KX_MAP && n->op == OP_clamp;
+    kx_t inner = clamped ? n->in[1] : row, top = clamped ? n->in[2] : KX_NONE;
+    if (clamped && top == kx_int(g, rows - 1) && m->guard == kx_within(g, inner, 0, rows))
+        return kx_compare(g, CMP_EQ, inner, own);
+    return kx_and(g, kx_compare(g, CMP_EQ, row, own), m->guard);
+}
+
 static void add(emit_t *e, kblock_t *block, kstmt_kind_t kind, int target, kx_t index, kx_t value)
 {
     pending_list_t list = {0};
@@ -69,7 +82,7 @@ static void add(emit_t *e, kblock_t *block, kstmt_kind_t kind, int target, kx_t 
 }
 
 /* What is kept begins as the operand's row, which earlier steps have put where the result is. */
-static void emit_row(emit_t *e, const member_t *m, kx_t row, int64_t blocks)
+static void emit_row(emit_t *e, const member_t *m, kx_t row, int64_t rows, int64_t blocks)
 {
     kx_graph_t *g = &e->kernel->graph;
     const group_t *group = e->group;
@@ -89,8 +102,7 @@ static void emit_row(emit_t *e, const member_t *m, kx_t row, int64_t blocks)
     updates->lo = kx_int(g, 0);
     updates->hi = kx_int(g, group->rows);
     kstmt_t *mine = kernel_stmt(&updates->body, KS_IF);
-    mine->value = kx_and(g, kx_compare(g, CMP_EQ, emit_resolve(&r, row), own),
-                         emit_resolve(&r, m->guard));
+    mine->value = emit_resolve(&r, is_mine(e, m, row, own, rows));
     add(e, &mine->body, KS_KEEP, 0, place, kx_map(g, m->op, dtype, 2, (kx_t[]){sum, fresh}));
     add(e, &outer->body, KS_STORE, arg, at, sum);
     emit_resolve_end(&r);
@@ -110,6 +122,6 @@ bool emit_scatter(emit_t *e)
     int64_t blocks = choose_block(e, rows);
     if (rows * blocks > MOST_LOOKS || rows * blocks * (group->rows / 32) > MOST_LOOKS) return false;
     choose_unit(e, rows, blocks);
-    emit_row(e, m, row, blocks);
+    emit_row(e, m, row, rows, blocks);
     return true;
 }
