@@ -7,9 +7,10 @@
 #include "codegen/prelude_text.h"
 #include "codegen/render_cuda.h"
 
-#define CAPS                                                                         \
-    {                                                                                \
-        .many = true, .bf16 = true, .attention = true, .row_kib = 8, .part_mib = 512 \
+#define CAPS                                                                        \
+    {                                                                               \
+        .many = true, .votes = true, .bf16 = true, .attention = true, .row_kib = 8, \
+        .part_mib = 512                                                             \
     }
 
 /* flags: the architecture; machine: its major number, level: its minor one. */

@@ -59,6 +59,28 @@ PCP_NEIGHBOUR(uint32_t, uint)
 PCP_NEIGHBOUR(int64_t, long long)
 PCP_NEIGHBOUR(uint64_t, unsigned long long)
 
+// Threads of a group wait for each other; a group that is a warp for no other one of the block.
+#define pcp_sync_lanes(lanes) ((lanes) == PCP_WARP ? pcp_sync_warp() : __syncthreads())
+
+// --- Searches: what threads of a warp find in looks of their own is noted in the order of the rounds ---
+#define PCP_LOOKS 8                          // of a thread, before they tell each other
+#define PCP_FOUND (2 * PCP_LOOKS * PCP_WARP) // places for what a warp has noted: half of them take what one such time finds
+
+// Bit k of mine: round first + k * PCP_WARP + the thread's number in the warp. n: noted so far; returns how many are now.
+PCP_FN int pcp_find(uint mine, int first, int *found, int n)
+{
+    const int lane = (int)(threadIdx.x % PCP_WARP);
+    if (pcp_vote(mine != 0u) == 0) return n;
+#pragma unroll
+    for (int k = 0; k < PCP_LOOKS; k++) {
+        const bool is_mine = (mine >> k & 1u) != 0u;
+        const pcp_votes_t votes = pcp_vote(is_mine), before = ((pcp_votes_t)1 << lane) - 1;
+        if (is_mine) found[n + pcp_count_votes(votes & before)] = first + k * PCP_WARP + lane;
+        n += pcp_count_votes(votes);
+    }
+    return n;
+}
+
 // --- Products ---
 // A matrix in memory: element (i, j) at i * row + j * col; rows and cols are where it ends.
 template <class T> struct pcp_matrix_t {

@@ -12,6 +12,9 @@ typedef unsigned int uint;
 
 #define pcp_exchange(x, k) __shfl_xor_sync(0xFFFFFFFFu, x, k)
 #define pcp_sync_warp() __syncwarp()
+typedef uint pcp_votes_t; // a bit for each thread of a warp
+#define pcp_vote(x) __ballot_sync(0xFFFFFFFFu, x)
+#define pcp_count_votes(x) __popc(x)
 
 // d += a b for a warp: a of 16 x 16, b of 16 x 8 bf16, d of 16 x 8 f32. Thread 4 g + t has of a the pairs (g, 2 t), (g + 8, 2 t),
 // (g, 2 t + 8), (g + 8, 2 t + 8); of b, by columns, (2 t, g), (2 t + 8, g); of d (g, 2 t), (g, 2 t + 1) and the same of

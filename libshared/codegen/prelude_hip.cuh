@@ -45,6 +45,15 @@ template <class T> PCP_FN T pcp_exchange(T x, int k)
     return x;
 }
 
+#ifdef __GFX9__
+typedef uint64_t pcp_votes_t; // a bit for each thread of a wavefront
+#define pcp_vote(x) __builtin_amdgcn_ballot_w64(x)
+#else
+typedef uint32_t pcp_votes_t;
+#define pcp_vote(x) __builtin_amdgcn_ballot_w32(x)
+#endif
+#define pcp_count_votes(x) __builtin_popcountll(x)
+
 // --- The host's libm, by the device's ---
 #define PCP_OCML_1(name) extern "C" __device__ double __ocml_##name##_f64(double);
 #define PCP_OCML_2(name, T, t) extern "C" __device__ T __ocml_##name##_##t(T, T);

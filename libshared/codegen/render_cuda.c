@@ -103,9 +103,11 @@ static const turns_lang_t turns = {
     .share = write_share,
     .n_share = "LANES / PCP_WARP",
     .unroll = "#pragma unroll\n",
+    .barrier = "pcp_sync_lanes(LANES);\n",
+    .visible = "pcp_sync_lanes(LANES);\n",
+    .all = "__syncthreads();\n",
+    .fetches = true,
     .fours = true,
-    .barrier = "__syncthreads();\n",
-    .visible = "__syncthreads();\n",
 };
 
 static const render_lang_t lang = {
@@ -133,22 +135,37 @@ static int group_of(const cuda_dialect_t *dialect, const kernel_t *k, const shar
     return (int)((n + dialect->warp - 1) / dialect->warp * dialect->warp);
 }
 
-/* A group's threads are known here, and with them how many turns each takes. */
-static void plan_group(turns_t *self, int group)
+/* A group's threads are known here, and with them who has which columns. */
+static void plan_group(const kernel_t *kernel, share_plan_t *plan, int group)
 {
     enum { MOST = 16 }; /* elements of an array that are in registers */
-    share_plan_t *plan = &self->plan;
     if (plan->share != SHARE_GROUP) return;
     int64_t each = plan->fours ? 4 : 1, turn = group * each;
     int64_t turns = (plan->columns + turn - 1) / turn * each;
     plan->lanes = group;
-    if (plan->own && turns <= MOST) plan->turns = turns;
+    slices_choose_rows(kernel, plan, group);
+    if (plan->own && turns <= MOST && plan->slices < 2) plan->turns = turns;
+    if (plan->apart_by >= 0 && plan->apart_by % turn == 0) plan->apart = true;
+}
+
+/* Of a block, where groups do not say: fewer where threads are, so that all processors have some. */
+static int block_of(const kernel_t *k, const share_plan_t *plan, int group)
+{
+    enum { LEAST = 64, WANTED = 256 }; /* threads, blocks */
+    int64_t threads = k->extent * (plan->share == SHARE_COLUMNS ? plan->lanes : 1);
+    int block = CUDA_BLOCK;
+    int slices = plan->slices > 1 ? plan->slices : 1;
+    if (plan->share == SHARE_GROUP) return group * slices;
+    if (slices > 1) return plan->lanes * slices;
+    while (block > LEAST && threads < (int64_t)block * WANTED) block /= 2;
+    return block;
 }
 
 static void write_launch(const kernel_t *k, const share_plan_t *plan, int group, str_t *out)
 {
-    int block = plan->share == SHARE_GROUP ? group : CUDA_BLOCK;
-    int threads = plan->share == SHARE_ALONE ? 1 : plan->share == SHARE_GROUP ? block : plan->lanes;
+    int block = block_of(k, plan, group);
+    bool whole = plan->share == SHARE_GROUP || plan->slices > 1;
+    int threads = plan->share == SHARE_ALONE ? 1 : whole ? block : plan->lanes;
     str_addf(out, "// threads %d, block %d, blocks 0, arguments %zu\n", threads, block, k->arg.n);
 }
 
@@ -163,32 +180,38 @@ static void write_place(const share_plan_t *plan, int group_size, str_t *out)
                                   "    const int piece = begin + int(thread / LANES);\n";
     static const char group[] = "    const uint lane = threadIdx.x;\n"
                                 "    const int piece = begin + int(blockIdx.x);\n";
+    static const char slices[] =
+        "    const uint lane = threadIdx.x % LANES, slice = threadIdx.x / LANES;\n"
+        "    const int piece = begin + int(blockIdx.x);\n";
     static const char *const places[] = {
         [SHARE_ALONE] = alone, [SHARE_COLUMNS] = columns, [SHARE_GROUP] = group};
     int lanes = plan->share == SHARE_GROUP ? group_size : plan->lanes;
     str_add(out, "(char *arena, const int64_t *arg, int begin, int extent)\n{\n");
     if (plan->share != SHARE_ALONE) str_addf(out, "    const uint LANES = %du;\n", lanes);
-    str_add(out, places[plan->share]);
+    if (plan->slices > 1) str_addf(out, "    const uint SLICES = %du;\n", plan->slices);
+    str_add(out, plan->slices > 1 ? slices : places[plan->share]);
 }
 
 /* Of a group, arrays and places for shares are seen by all its threads. */
 static void write_arguments(const kernel_t *k, const share_plan_t *plan, str_t *out)
 {
-    bool group = plan->share == SHARE_GROUP;
+    bool group = plan->share == SHARE_GROUP, slices = plan->slices > 1;
     for (size_t i = 0; i < k->arg.n; i++) {
         const char *type = render_storage(k->arg.at[i].dtype);
         const char *is_const = k->arg.at[i].written ? "" : "const ";
         str_addf(out, "    %s%s *const a%zu = (%s%s *)(arena + arg[%zu]);\n", is_const, type, i,
                  is_const, type, i);
     }
-    for (size_t i = 0; i < k->array.n; i++)
+    for (size_t i = 0; i < k->array.n && !(group && slices); i++)
         str_addf(out, "    %s%s l%zu[%" PRId64 "];\n",
                  group && !plan->turns ? "alignas(16) __shared__ " : "",
                  render_storage(k->array.at[i].dtype), i,
                  plan->turns ? plan->turns : k->array.at[i].n);
-    for (size_t i = 0; group && i < k->acc.n; i++)
+    for (size_t i = 0; group && !slices && i < k->acc.n; i++)
         str_addf(out, "    __shared__ %s shares%zu[LANES / PCP_WARP];\n",
                  render_type(k->acc.at[i].dtype), i);
+    if (plan->searches) turns_search_room(out, CUDA_BLOCK);
+    if (slices) slices_room(k, plan, out);
 }
 
 void render_cuda(const cuda_dialect_t *dialect, const kernel_t *kernel, str_t *out)
@@ -203,9 +226,9 @@ void render_cuda(const cuda_dialect_t *dialect, const kernel_t *kernel, str_t *o
     }
     render_t self;
     turns_t o;
-    turns_begin(&o, kernel, &turns);
+    turns_begin(&o, kernel, &turns, dialect->warp);
     int group = group_of(dialect, kernel, &o.plan);
-    plan_group(&o, group);
+    plan_group(kernel, &o.plan, group);
     write_launch(kernel, &o.plan, group, out);
     write_place(&o.plan, group, out);
     write_arguments(kernel, &o.plan, out);

@@ -61,6 +61,11 @@ int render_level(render_t *self, kx_t x);
 void render_declare(render_t *self, kx_t x);
 /* The same at x's own statement: without that limit. */
 void render_declare_here(render_t *self, kx_t x);
+/* Declare what the block's statements load of what the kernel does not write, all of it before the first store: it is
+ * then on its way together, where a compiler would keep the loads behind a store, whose place may be the same. Returns
+ * the mark for render_leave, which is due behind the block. */
+size_t render_fetch(render_t *self, const kblock_t *block);
+void render_leave(render_t *self, size_t mark);
 /* What was read from memory that the kernel writes, or from cells, is to be read again. */
 void render_forget(render_t *self);
 /* x as C: a name, a literal or an expression over declared names. */

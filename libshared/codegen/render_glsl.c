@@ -229,7 +229,7 @@ void render_glsl(const kernel_t *kernel, helpers_t *helpers, str_t *out)
     }
     render_t self;
     turns_t o;
-    turns_begin(&o, kernel, &turns);
+    turns_begin(&o, kernel, &turns, 0);
     bool group = o.plan.share == SHARE_GROUP;
     write_reach(kernel, &o.plan, out);
     render_begin(&self, kernel, &lang, out);

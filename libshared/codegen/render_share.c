@@ -16,6 +16,7 @@ typedef struct {
     bool folds;      /* accumulators that live on behind a loop */
     bool known;      /* how to fold what others have folded */
     bool branches;   /* not all threads would come by */
+    bool searches;   /* a loop around them is a search */
     int64_t rounds;  /* of the loops around them: at most so many, or more than MANY_TIMES */
     bool keeps;      /* arrays are written, or arguments that are read, outside of the loops */
     int64_t columns; /* of the longest, as far as it is known */
@@ -129,6 +130,12 @@ static bool is_read(const kernel_t *kernel, const bool *used, kx_kind_t kind, in
     return false;
 }
 
+bool share_is_search(const kstmt_t *s)
+{
+    return s->kind == KS_FOR && !s->simd && s->lo != KX_NONE && s->body.n == 1 &&
+           s->body.at[0]->kind == KS_IF;
+}
+
 static void find_columns(const kernel_t *kernel, const kblock_t *block, int64_t rounds,
                          columns_t *c)
 {
@@ -144,7 +151,10 @@ static void find_columns(const kernel_t *kernel, const kblock_t *block, int64_t 
         c->keeps = c->keeps || s->kind == KS_KEEP ||
                    (s->kind == KS_STORE && is_read(kernel, c->used, KX_LOAD, s->target));
         bool loop = s->kind == KS_FOR && s->lo != KX_NONE && rounds <= MANY_TIMES;
-        find_columns(kernel, &s->body, loop ? rounds * rounds_of(kernel, s) : rounds, c);
+        bool search = share_is_search(s);
+        c->searches = c->searches || search;
+        find_columns(kernel, search ? &s->body.at[0]->body : &s->body,
+                     loop ? rounds * rounds_of(kernel, s) : rounds, c);
     }
 }
 
@@ -234,9 +244,10 @@ static bool is_kept_in_place(const kernel_t *kernel, const kblock_t *block, cons
 /* share_plan_t.turns: each thread keeps and reads what is its own columns'. */
 static int64_t count_turns(const kernel_t *kernel, const columns_t *c, int lanes)
 {
-    enum { MOST = 16 };
+    enum { MOST = 16, MOST_OF_SEARCH = 32 };
     int64_t turns = (c->columns + lanes - 1) / lanes;
-    if (kernel->array.n == 0 || turns > MOST || !is_kept_in_place(kernel, &kernel->body, c))
+    if (kernel->array.n == 0 || turns > (c->searches ? MOST_OF_SEARCH : MOST) ||
+        !is_kept_in_place(kernel, &kernel->body, c))
         return 0;
     for (size_t i = 0; i < kernel->graph.node.n; i++) {
         const kx_node_t *n = &kernel->graph.node.at[i];
@@ -250,11 +261,12 @@ int64_t share_columns(const kernel_t *kernel, const kstmt_t *loop)
     return distance(kernel, loop->lo, loop->hi);
 }
 
-static share_plan_t choose(const kernel_t *kernel, columns_t *c)
+static share_plan_t choose(const kernel_t *kernel, columns_t *c, int warp)
 {
     enum { ENOUGH = 4096, MANY_COLUMNS = 256, MAX_SHARED = 30 << 10, PER_ACC = 8 * 64 };
     enum { FEW = 8, MOST = 1 << 20, ANY = INT32_MAX }; /* lanes */
-    enum { EACH = 8 }; /* columns of one; it has one that it comes to MANY_TIMES */
+    /* Columns of one; it has one that it comes to MANY_TIMES. Fewer, until there are FEW_THREADS. */
+    enum { EACH = 8, FEW_THREADS = 1 << 16 };
     share_plan_t plan = {.share = SHARE_ALONE};
     int64_t shared = (int64_t)kernel->acc.n * PER_ACC;
     find_columns(kernel, &kernel->body, 1, c);
@@ -266,19 +278,26 @@ static share_plan_t choose(const kernel_t *kernel, columns_t *c)
     if (waits && kernel->extent >= ENOUGH && c->columns < MANY_COLUMNS) return plan;
     if (!waits) {
         plan.share = SHARE_COLUMNS;
+        plan.columns = c->columns;
         plan.lanes = FEW;
-        int each = c->rounds > MANY_TIMES ? 1 : EACH;
+        int64_t each = c->rounds > MANY_TIMES ? 1 : EACH;
+        while (warp > 0 && each > 1 && kernel->extent * c->columns < each * FEW_THREADS) each /= 2;
         while (plan.lanes < MOST && plan.lanes * each < c->columns) plan.lanes *= 2;
+        while (plan.lanes < warp && plan.lanes < c->columns) plan.lanes *= 2; /* neighbours load */
+        plan.searches = c->searches && warp > 0;
+        if (plan.searches) plan.lanes = warp;
         plan.turns = count_turns(kernel, c, plan.lanes);
+        if (warp > 0 && plan.turns > 0 && !plan.searches) slices_choose(kernel, &plan);
     } else if (c->known && shared <= MAX_SHARED) {
         plan.share = SHARE_GROUP;
         plan.columns = c->columns;
+        plan.apart_by = c->keeps ? -1 : share_apart_by(kernel, c->used);
         plan.own = plan.apart && count_turns(kernel, c, ANY) > 0;
     }
     return plan;
 }
 
-share_plan_t share_choose(const kernel_t *kernel)
+share_plan_t share_choose(const kernel_t *kernel, int warp)
 {
     columns_t c = {.same = true, .known = true};
     share_plan_t plan = {.share = SHARE_ALONE};
@@ -286,7 +305,7 @@ share_plan_t share_choose(const kernel_t *kernel)
     c.is_column = mem_calloc(kernel->graph.var.n + 1, sizeof *c.is_column);
     c.used = mem_calloc(kernel->graph.node.n + 1, sizeof *c.used);
     share_find_used(kernel, c.used);
-    plan = choose(kernel, &c);
+    plan = choose(kernel, &c, warp);
     free(c.is_column);
     free(c.used);
     return plan;

@@ -19,20 +19,31 @@ typedef struct {
     /* COLUMNS: how many columns of a loop a thread takes at most, where arrays need an element for each of these, and not for
      * all columns: what a thread keeps is then in registers. 0: they need all. */
     int64_t turns;
-    int64_t columns; /* GROUP: of the longest loop, as far as it is known */
-    bool
-        own; /* GROUP: threads keep and read what is their own columns' alone, so that `turns` may be set */
+    int64_t columns; /* of the longest loop, as far as it is known */
+    /* GROUP: threads keep and read what is their own columns' alone, so that `turns` may be set */
+    bool own;
     bool apart; /* no column reads what another one has written */
-    bool
-        fours; /* a thread takes four neighbouring columns at a time (render_fours.h); `turns` is a multiple of four */
+    /* GROUP: the same, for groups whose columns of a turn divide this; 0: of any; -1: of none */
+    int64_t apart_by;
+    /* A thread takes four neighbouring columns at a time (render_fours.h); `turns` is a multiple of four. */
+    bool fours;
+    bool searches;       /* COLUMNS: it has a loop that is a search */
+    int slices;          /* sets of threads that share ... */
+    const kstmt_t *rows; /* ... this loop's rounds (render_slices.c); 0: one has them all */
 } share_plan_t;
 
-share_plan_t share_choose(const kernel_t *kernel);
+/* warp: threads that look through a search together; 0: a thread looks alone. */
+share_plan_t share_choose(const kernel_t *kernel, int warp);
+/* Is it a loop that does something in some of its rounds alone, whatever the column? Threads may look through it together. */
+bool share_is_search(const kstmt_t *s);
 /* Accumulators that the loop folds and does not start: folds[kernel->acc.n], false before. */
 void share_find_folds(const kernel_t *kernel, const kstmt_t *loop, bool *folds);
 
 /* Rounds of a loop, where its bounds differ by a constant alone; -1 else. */
 int64_t share_columns(const kernel_t *kernel, const kstmt_t *loop);
+
+/* share_plan_t.apart_by; used: by node (render_apart.c). */
+int64_t share_apart_by(const kernel_t *kernel, const bool *used);
 
 /* Nodes that the kernel's statements need: used[kernel->graph.node.n], false before. */
 void share_find_used(const kernel_t *kernel, bool *used);
@@ -62,6 +73,8 @@ typedef struct {
      * pcp_share(part, shares[k], k), the k-th thread's part, and does not wait. */
     const char *together;
     const char *visible; /* the same, and what they wrote is seen by all */
+    const char *all;     /* the same of all slices (render_slices.c) */
+    bool fetches;        /* loads of a round stand before its first store (render_fetch) */
 } turns_lang_t;
 
 /* Between render_turns.c and render_fours.c. */
@@ -85,8 +98,8 @@ typedef struct {
     fours_t fours;
 } turns_t;
 
-/* Chooses the share; turns_end is due. */
-void turns_begin(turns_t *self, const kernel_t *kernel, const turns_lang_t *lang);
+/* Chooses the share; warp: as for share_choose. turns_end is due. */
+void turns_begin(turns_t *self, const kernel_t *kernel, const turns_lang_t *lang, int warp);
 void turns_end(turns_t *self);
 
 /* Entries of render_lang_t: KS_FOR; KS_START and KS_FOLD. Sums of f32 over columns are carried in two
@@ -97,5 +110,17 @@ void turns_accumulate(render_t *self, const kstmt_t *s);
  * wait where they may read it. */
 void turns_store_begin(render_t *self);
 void turns_store_end(render_t *self);
+
+/* Sums over rows by slices: whether and how many, where a thread keeps its sums in registers, and where a group of so
+ * many threads has rows; the places where they give each other what they have; the loop over rows with what
+ * puts them together. */
+void slices_choose(const kernel_t *kernel, share_plan_t *plan);
+void slices_choose_rows(const kernel_t *kernel, share_plan_t *plan, int group);
+void slices_room(const kernel_t *kernel, const share_plan_t *plan, str_t *out);
+void turns_slices(render_t *self, const kstmt_t *s);
+
+/* A loop that is a search, by whole warps, with room for what each of them has found: render_search.c. */
+void turns_search(render_t *self, const kstmt_t *s);
+void turns_search_room(str_t *out, int threads);
 
 #endif

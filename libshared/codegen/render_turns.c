@@ -20,12 +20,20 @@ static turns_t *own(render_t *self)
     return self->own;
 }
 
-void turns_begin(turns_t *self, const kernel_t *kernel, const turns_lang_t *lang)
+/* Four columns to a thread where all threads have some. */
+static bool has_fours(const share_plan_t *plan, int warp)
 {
-    *self = (turns_t){.lang = lang, .plan = share_choose(kernel)};
+    if (plan->share == SHARE_GROUP) return plan->columns >= 4 * warp;
+    return plan->share == SHARE_COLUMNS && !plan->searches && plan->slices < 2 &&
+           plan->columns >= (int64_t)4 * plan->lanes;
+}
+
+void turns_begin(turns_t *self, const kernel_t *kernel, const turns_lang_t *lang, int warp)
+{
+    *self = (turns_t){.lang = lang, .plan = share_choose(kernel, warp)};
     self->part = mem_calloc(kernel->acc.n + 1, sizeof *self->part);
     self->used = mem_calloc(kernel->acc.n + 1, sizeof *self->used);
-    self->plan.fours = lang->fours && self->plan.share != SHARE_ALONE && fours_fit(kernel);
+    self->plan.fours = lang->fours && has_fours(&self->plan, warp) && fours_fit(kernel);
     if (self->plan.fours) self->plan.turns = (self->plan.turns + 3) / 4 * 4;
     fours_begin(&self->fours, kernel);
 }
@@ -283,6 +291,14 @@ void turns_loop(render_t *self, const kstmt_t *s)
         write_piece(self, s);
         return;
     }
+    if (own(self)->plan.slices > 1 && s == own(self)->plan.rows) {
+        turns_slices(self, s);
+        return;
+    }
+    if (own(self)->plan.searches && share_is_search(s)) {
+        turns_search(self, s);
+        return;
+    }
     turns_t *o = own(self);
     size_t n = self->kernel->acc.n;
     bool *folds = mem_calloc(n + 1, sizeof *folds), *sums = mem_calloc(n + 1, sizeof *sums);
@@ -297,9 +313,12 @@ void turns_loop(render_t *self, const kstmt_t *s)
     o->inside = o->inside || shares;
     o->loops += !s->simd;
     bool fours = shares && o->plan.fours;
+    bool fetches = s->simd && o->lang->fetches && !fours;
+    size_t mark = fetches ? render_fetch(self, &s->body) : self->order.n;
     if (fours) fours_loop_begin(self, s);
     render_block(self, &s->body);
     if (fours) fours_loop_end(self);
+    render_leave(self, mark);
     o->loops -= !s->simd;
     if (turns) self->turn = 0;
     write_line(self, some ? "}}\n" : "}\n");

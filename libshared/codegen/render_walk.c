@@ -2,7 +2,9 @@
  * walk over statements. Shared nodes become const temporaries at the outermost block where they are
  * known. */
 #include <inttypes.h>
+#include <stdlib.h>
 
+#include "base/mem.h"
 #include "codegen/render_expr.h"
 
 static const kx_node_t *node(const render_t *self, kx_t x)
@@ -188,6 +190,46 @@ void render_declare_here(render_t *self, kx_t x)
 {
     self->walk++;
     declare(self, x, INNERMOST);
+}
+
+/* --- Loads ahead ------------------------------------------------------------------------------ */
+
+/* Loads under x of what the kernel does not write. Returns how many more may be declared. */
+static int fetch(render_t *self, kx_t x, bool *seen, int left)
+{
+    const kx_node_t *n = node(self, x);
+    if (seen[x] || left == 0) return left;
+    seen[x] = true;
+    for (int t = 0; t < n->n_in; t++) left = fetch(self, n->in[t], seen, left);
+    if (n->kind != KX_LOAD || self->named.at[x] || render_level(self, x) > self->depth || left == 0)
+        return left;
+    declare(self, x, self->depth);
+    return left - 1;
+}
+
+size_t render_fetch(render_t *self, const kblock_t *block)
+{
+    enum { MOST = 64 };
+    size_t mark = self->order.n, stores = 0;
+    int left = MOST;
+    for (size_t i = 0; i < block->n; i++) stores += block->at[i]->kind == KS_STORE;
+    if (stores < 2 || !kernel_is_group(self->kernel)) return mark;
+    bool *seen = mem_calloc(self->kernel->graph.node.n + 1, sizeof *seen);
+    self->walk++;
+    self->depth++;
+    for (size_t i = 0; i < block->n; i++) {
+        bool plain = block->at[i]->kind == KS_STORE || block->at[i]->kind == KS_KEEP ||
+                     block->at[i]->kind == KS_FOLD;
+        if (plain) left = fetch(self, block->at[i]->value, seen, left);
+    }
+    self->depth--;
+    free(seen);
+    return mark;
+}
+
+void render_leave(render_t *self, size_t mark)
+{
+    while (self->order.n > mark) self->named.at[self->order.at[--self->order.n]] = 0;
 }
 
 /* --- Statements ------------------------------------------------------------------------------- */

@@ -130,7 +130,7 @@ static void emit_block_rows(emit_t *e, kblock_t *block, int hi, int lo, const pe
     emit_run(e, &outer->body, lo, list);
 }
 
-static void emit_column_loop(emit_t *e, kblock_t *block, const pending_list_t *list)
+void emit_column_loop(emit_t *e, kblock_t *block, const pending_list_t *list)
 {
     if (list->n == 0) return;
     if (!e->group->by_column) {
@@ -275,7 +275,8 @@ static void choose_unit(emit_t *e)
     if (group->by_column) {
         e->block = wanted_block(e);
         int lo = g->var.at[group->col_var].lo;
-        if (lo >= 0)
+        bool few = e->lower->caps.many && group->rows > 1; /* columns, for many units */
+        if (lo >= 0 && !few)
             e->block += (g->var.at[lo].extent - e->block % g->var.at[lo].extent) %
                         g->var.at[lo].extent;
         if (e->block > group->cols) e->block = group->cols;
@@ -325,6 +326,14 @@ static const char *member_label(const emit_t *e)
     return dot ? dot + 1 : name;
 }
 
+static void emit_loops(emit_t *e)
+{
+    choose_unit(e);
+    emit_assign_phases(e);
+    emit_allocate(e);
+    emit_rows(e);
+}
+
 int emit_group(lower_t *lower, group_t *group)
 {
     size_t n = group->member.n;
@@ -334,10 +343,7 @@ int emit_group(lower_t *lower, group_t *group)
     e.final = mem_calloc(n, sizeof *e.final);
     e.again = mem_calloc(n, sizeof *e.again);
     e.elsewhere = mem_calloc(n, sizeof *e.elsewhere);
-    choose_unit(&e);
-    emit_assign_phases(&e);
-    emit_allocate(&e);
-    emit_rows(&e);
+    if (!emit_scatter(&e)) emit_loops(&e);
     estimate(&e);
     e.kernel->label = mem_printf("%s %lldx%lld%s, %zu values", member_label(&e),
                                  (long long)group->rows, (long long)group->cols,

@@ -64,6 +64,12 @@ void emit_exchange(kernel_t *kernel, const pending_list_t *from, pending_list_t 
  * and nothing appended, when nothing is cut or a segment would need its columns split. */
 bool emit_clipped_columns(kernel_t *kernel, kblock_t *block, int col, kx_t lo, kx_t hi,
                           const pending_list_t *list);
+/* The columns of a unit, around the statements. */
+void emit_column_loop(emit_t *e, kblock_t *block, const pending_list_t *list);
+
+/* emit_scatter.c: a group that is a scatter, by rows of its operand. False, and nothing emitted: it stays by parts
+ * of it. */
+bool emit_scatter(emit_t *e);
 /* The statements inside one loop. */
 void emit_statements(kblock_t *block, const pending_list_t *list);
 

@@ -14,6 +14,9 @@ enum {
     MAX_NODES = 6000, /* of a group's graph: bounds the compiler's work on one kernel */
     MAX_ARGS = 60,
     SMALL = 4096, /* elements up to which kernels of equal shape merge without sharing */
+    MANY_SMALL =
+        1
+        << 20, /* the same of sums over rows, on devices of threads without number: of chunks of long ones */
     MAX_SUMS =
         1 << 16, /* column sums that a chunk keeps on its stack (lower.h: of other devices) */
 };
@@ -223,7 +226,9 @@ static bool is_related(lower_t *self, int number, const member_t *m)
     walk_member(&w, m, visit_related);
     VEC_FREE(&w.seen);
     bool fits = (int)group->kernel->arg.n + w.loads <= MAX_ARGS;
-    return fits && (w.refers || same_pass || group->rows * group->cols <= SMALL);
+    bool sums = self->caps.many && m->kind == MEMBER_SUM && group->by_column;
+    int64_t small = sums ? MANY_SMALL : SMALL;
+    return fits && (w.refers || same_pass || group->rows * group->cols <= small);
 }
 
 static bool is_late(lower_t *self, group_t *group, const member_t *m)

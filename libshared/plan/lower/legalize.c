@@ -28,9 +28,11 @@ enum {
     CHUNKS = 32,
     WIDE_ROW = 16384, /* columns from which sums over rows run in parallel over columns instead */
     /* The same of devices of threads without number (caps_t.many), which wait for each row of a chunk. */
-    MANY_CHUNKS = 256,
-    FEWEST_ROWS = 32, /* of a chunk */
+    MANY_CHUNKS = 1056,
+    FEWEST_ROWS = 8, /* of a chunk */
     MANY_WIDE_ROW = LOWER_MANY_SUMS,
+    MANY_LONG_ROW = 2048, /* of a single row */
+    MANY_PART_OF_ROW = 512,
 };
 
 /* The largest divisor of n that is at most `limit`. */
@@ -77,6 +79,16 @@ static int64_t chunk_count(const ir_fn_t *fn, int64_t b, const caps_t *caps)
     return chunks >= CHUNKS / 4 && b % chunks == 0 ? chunks : divisor(b, CHUNKS);
 }
 
+/* How many parts a rows of b columns are cut into. */
+static int64_t row_parts(int64_t a, int64_t b, const caps_t *caps)
+{
+    if (caps->many && a == 1 && b >= MANY_LONG_ROW) {
+        int64_t parts = b / MANY_PART_OF_ROW;
+        return divisor(b, parts < MANY_CHUNKS ? parts : MANY_CHUNKS);
+    }
+    return a < 8 && b >= LONG_ROW ? divisor(b, b / PART_OF_ROW) : 1;
+}
+
 /* Reduce dim 1 of x[a][b][c], in two stages where that is long: sums over rows in `chunks`. */
 static ir_val_t reduce_middle(ir_fn_t *fn, op_code_t reducer, ir_val_t x, const int64_t *abc,
                               int64_t chunks, const caps_t *caps)
@@ -85,8 +97,8 @@ static ir_val_t reduce_middle(ir_fn_t *fn, op_code_t reducer, ir_val_t x, const 
     dtype_t dtype = ir_type_of(fn, x)->dtype;
     int64_t parts = 1;
     bool tiles = caps->matrix && a == 1 && b % SQUARES_OF_TILE == 0 && squares_are(fn, x);
-    if (c == 1 && a < 8 && b >= LONG_ROW)
-        parts = tiles ? b / SQUARES_OF_TILE : divisor(b, b / PART_OF_ROW);
+    if (c == 1)
+        parts = tiles && b >= LONG_ROW ? b / SQUARES_OF_TILE : row_parts(a, b, caps);
     else if (c > 1 && a == 1 && b >= MANY_ROWS && c <= wide)
         parts = chunks;
     if (parts > 1) {

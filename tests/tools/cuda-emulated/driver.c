@@ -44,6 +44,7 @@ typedef struct {
 static struct {
     dim_t thread, block, block_size;
     void (*wait)(int place);
+    unsigned warp;
     unsigned long long slot[MAX_THREADS];
 } emulated;
 
@@ -113,7 +114,7 @@ static struct {
     const launch_t *launch;
     char *stacks;
     place_t scheduler, thread[MAX_THREADS];
-    int at[MAX_THREADS]; /* the place where it waits; 0: it has ended */
+    int at[MAX_THREADS]; /* the place where it waits, < 0: for its warp alone; 0: it has ended */
     unsigned now;
 } block;
 
@@ -139,21 +140,43 @@ static void go_on(unsigned i)
     emulated_change(&block.scheduler, &block.thread[i]);
 }
 
-/* Every thread to its next wait or its end. How many wait; -1: at different places. */
-static int run_round(unsigned n, bool backwards)
+/* Threads [first, first + n) to their next wait or their end. 0: all have ended; -1: they wait at different places. */
+static int run_some(unsigned first, unsigned n, bool backwards, int *place)
 {
-    int waiting = 0, place = 0;
+    int waiting = 0;
     for (unsigned k = 0; k < n; k++) {
-        unsigned i = backwards ? n - 1 - k : k;
+        unsigned i = first + (backwards ? n - 1 - k : k);
         if (block.at[i] == 0) continue;
         go_on(i);
         if (block.at[i] == 0) continue;
-        if (waiting++ > 0 && place != block.at[i]) {
-            fprintf(stderr, "cuda-emulated: threads of a block wait at lines %d and %d\n", place,
-                    block.at[i]);
+        if (waiting++ > 0 && *place != block.at[i]) {
+            fprintf(stderr, "cuda-emulated: threads of a warp wait at lines %d and %d\n",
+                    abs(*place), abs(block.at[i]));
             return -1;
         }
-        place = block.at[i];
+        *place = block.at[i];
+    }
+    return waiting;
+}
+
+/* Every warp to its next wait for all of the block or its end. How many wait; -1: at different places. */
+static int run_round(unsigned n, bool backwards)
+{
+    int waiting = 0, place = 0, n_warp = (int)((n + emulated.warp - 1) / emulated.warp);
+    for (int k = 0; k < n_warp; k++) {
+        unsigned first = (unsigned)(backwards ? n_warp - 1 - k : k) * emulated.warp;
+        unsigned size = n - first < emulated.warp ? n - first : emulated.warp;
+        int here = -1, status = 1;
+        for (bool back = backwards; status > 0 && here < 0; back = !back)
+            status = run_some(first, size, back, &here);
+        if (status < 0) return -1;
+        if (status == 0) continue;
+        if (waiting++ > 0 && place != here) {
+            fprintf(stderr, "cuda-emulated: warps of a block wait at lines %d and %d\n", place,
+                    here);
+            return -1;
+        }
+        place = here;
     }
     return waiting;
 }

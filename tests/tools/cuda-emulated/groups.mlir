@@ -41,5 +41,38 @@ func.func @groups() {
   }) : (tensor<50x3xf32>, tensor<5000x1xi32>, tensor<5000x3xf32>) -> tensor<50x3xf32>
   %hundred = stablehlo.constant dense<100.0> : tensor<50x3xf32>
   check.expect_eq %counts, %hundred : tensor<50x3xf32>
+  // Rows of more columns than a warp has threads, whose updates a warp looks for: it finds more than it has room for, and some
+  // go nowhere.
+  %m = stablehlo.iota dim = 0 : tensor<4098x1xi32>
+  %six = stablehlo.constant dense<6> : tensor<4098x1xi32>
+  %there = stablehlo.remainder %m, %six : tensor<4098x1xi32>
+  %columns = stablehlo.iota dim = 1 : tensor<4098x40xf32>
+  %halves = stablehlo.constant dense<0.5> : tensor<5x40xf32>
+  %sums = "stablehlo.scatter"(%halves, %there, %columns) <{scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = [1], inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1>}> ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %c = stablehlo.add %a, %b : tensor<f32>
+    stablehlo.return %c : tensor<f32>
+  }) : (tensor<5x40xf32>, tensor<4098x1xi32>, tensor<4098x40xf32>) -> tensor<5x40xf32>
+  %column = stablehlo.iota dim = 1 : tensor<5x40xf32>
+  %each = stablehlo.constant dense<683.0> : tensor<5x40xf32>
+  %products = stablehlo.multiply %column, %each : tensor<5x40xf32>
+  %expected = stablehlo.add %products, %halves : tensor<5x40xf32>
+  check.expect_eq %sums, %expected : tensor<5x40xf32>
+
+  // Sums over rows by slices: of few rows and columns, and of chunks of many.
+  %few = stablehlo.iota dim = 0 : tensor<300x45xf32>
+  %over_few = stablehlo.reduce(%few init: %zerof) applies stablehlo.add across dimensions = [0] : (tensor<300x45xf32>, tensor<f32>) -> tensor<45xf32>
+  %of_few = stablehlo.constant dense<44850.0> : tensor<45xf32>
+  check.expect_eq %over_few, %of_few : tensor<45xf32>
+  %many = stablehlo.iota dim = 0 : tensor<4096x96xi32>
+  %seven = stablehlo.constant dense<7> : tensor<4096x96xi32>
+  %rest = stablehlo.remainder %many, %seven : tensor<4096x96xi32>
+  %over_many = stablehlo.reduce(%rest init: %zero) applies stablehlo.add across dimensions = [0] : (tensor<4096x96xi32>, tensor<i32>) -> tensor<96xi32>
+  %of_many = stablehlo.constant dense<12285> : tensor<96xi32>
+  check.expect_eq %over_many, %of_many : tensor<96xi32>
+  %least = stablehlo.constant dense<2147483647> : tensor<i32>
+  %smallest = stablehlo.reduce(%rest init: %least) applies stablehlo.minimum across dimensions = [0] : (tensor<4096x96xi32>, tensor<i32>) -> tensor<96xi32>
+  %zeros = stablehlo.constant dense<0> : tensor<96xi32>
+  check.expect_eq %smallest, %zeros : tensor<96xi32>
   return
 }

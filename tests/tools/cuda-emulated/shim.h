@@ -12,10 +12,17 @@ struct emulated_dim {
     unsigned x, y, z;
 };
 
-/* Shared with driver.c. wait: until all threads of the block are at this place. */
+#ifdef __GFX9__
+enum { EMULATED_WARP = 64 };
+#else
+enum { EMULATED_WARP = 32 };
+#endif
+
+/* Shared with driver.c. wait: until all threads of the block are at this place, where it is negative all of the warp. */
 struct emulated {
     emulated_dim thread, block, block_size;
     void (*wait)(int place);
+    unsigned warp;
     unsigned long long slot[1024]; /* what threads of a warp give each other */
 };
 
@@ -24,6 +31,7 @@ static emulated *emulated_now;
 extern "C" void emulated_set(emulated *now)
 {
     emulated_now = now;
+    now->warp = EMULATED_WARP;
 }
 
 #ifndef HIP_EMULATED_SHIM_H /* whose sources have the words themselves */
@@ -37,7 +45,9 @@ extern "C" void emulated_set(emulated *now)
 #define __forceinline__ inline __attribute__((always_inline))
 #define __noinline__ __attribute__((noinline))
 #define __syncthreads() emulated_now->wait(__LINE__)
-#define __syncwarp() emulated_now->wait(__LINE__)
+#define __syncwarp() emulated_now->wait(-__LINE__)
+#define __ballot_sync(mask, x) ((unsigned)emulated_votes(x, __LINE__))
+#define __popc(x) __builtin_popcount(x)
 #define __shfl_xor_sync(mask, value, k) emulated_from(threadIdx.x ^ (unsigned)(k), value, __LINE__)
 #endif
 
@@ -49,6 +59,18 @@ template <class T> static T emulated_from(unsigned there, T x, int place)
     memcpy(&x, &emulated_now->slot[there], sizeof x);
     emulated_now->wait(-place);
     return x;
+}
+
+/* A bit for each thread of the warp, of which all take part: its x. */
+static inline unsigned long long emulated_votes(bool x, int place)
+{
+    const unsigned here = emulated_now->thread.x, first = here / EMULATED_WARP * EMULATED_WARP;
+    unsigned long long votes = 0;
+    emulated_now->slot[here] = x;
+    emulated_now->wait(-place);
+    for (unsigned i = 0; i < EMULATED_WARP; i++) votes |= emulated_now->slot[first + i] << i;
+    emulated_now->wait(-place);
+    return votes;
 }
 
 static inline float emulated_bf16(uint32_t pair, int half)

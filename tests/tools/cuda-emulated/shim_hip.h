@@ -5,26 +5,22 @@
 
 #include "shim.h"
 
-#ifdef __GFX9__
-enum { EMULATED_WAVE = 64 };
-#else
-enum { EMULATED_WAVE = 32 };
-#endif
-
 #define __builtin_amdgcn_workitem_id_x() (emulated_now->thread.x)
 #define __builtin_amdgcn_workgroup_id_x() (emulated_now->block.x)
 #define __builtin_amdgcn_workgroup_size_x() (emulated_now->block_size.x)
 #define __builtin_amdgcn_fence(order, scope) ((void)0)
 #define __builtin_amdgcn_s_barrier() emulated_now->wait(__LINE__)
-#define __builtin_amdgcn_wave_barrier() emulated_now->wait(__LINE__)
+#define __builtin_amdgcn_wave_barrier() emulated_now->wait(-__LINE__)
+#define __builtin_amdgcn_ballot_w32(x) emulated_votes(x, __LINE__)
+#define __builtin_amdgcn_ballot_w64(x) emulated_votes(x, __LINE__)
 #define __builtin_amdgcn_ds_bpermute(at, x) emulated_permute(at, x, __LINE__)
 #define __builtin_amdgcn_mfma_f32_16x16x16bf16_1k emulated_mfma
 
 /* The instruction's lane is a byte's number in a register, modulo the wavefront's. */
 static int emulated_permute(int at, int x, int place)
 {
-    const unsigned here = emulated_now->thread.x, first = here / EMULATED_WAVE * EMULATED_WAVE;
-    return emulated_from(first + ((unsigned)at >> 2) % EMULATED_WAVE, x, place);
+    const unsigned here = emulated_now->thread.x, first = here / EMULATED_WARP * EMULATED_WARP;
+    return emulated_from(first + ((unsigned)at >> 2) % EMULATED_WARP, x, place);
 }
 
 /* By the layout that AMD states (prelude_hip.cuh). */
