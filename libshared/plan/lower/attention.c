@@ -202,9 +202,10 @@ static void estimate(const lower_t *self, const ir_op_t *op, kernel_t *kernel, c
     kernel->grain = us > 20 ? 1 : (int64_t)(20 / us) + 1;
 }
 
-static char *label_of(const ir_op_t *op, const attention_t *a, int64_t n, dtype_t kept)
+/* q: its type; kept: that of keys and values. */
+static char *label_of(const ir_op_t *op, const attention_t *a, int64_t n, dtype_t q, dtype_t kept)
 {
-    const char *pairs = a->kept ? " " : a->pairs ? " bf16" : "";
+    const char *pairs = a->kept ? " " : a->pairs || q == DT_BF16 ? " bf16" : "";
     return mem_printf("%s%s %lldx%lldx%lld x%lld%s%s", a->how.causal ? "causal " : "",
                       attr_text(&op->attrs, "kind", ""), (long long)a->t, (long long)a->s,
                       (long long)a->d, (long long)n, pairs, a->kept ? dtype_name(kept) : "");
@@ -242,7 +243,7 @@ int attention_place(lower_t *self, const ir_op_t *op)
     kernel->op = op;
     kernel->attention = a;
     kernel->extent = q->dim[0];
-    kernel->label = label_of(op, a, kernel->extent, v->dtype);
+    kernel->label = label_of(op, a, kernel->extent, q->dtype, v->dtype);
     group->order = (int)self->step.n;
     int status = add_views(self, op, kernel, a);
     estimate(self, op, kernel, a);
