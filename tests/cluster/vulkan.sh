@@ -44,7 +44,7 @@ unset PCP_TARGET
 check "training steps with AdamW where there is no f64" "$bin/pcp" compare "$work/model.mlir" --targets cpu,vulkan:spirv1.3 \
     --steps 3 --max-deviation 1e-4 --max-drift 1e-3
 # An arena that takes several buffers, and rows that no group of threads has memory for.
-"$bin/pcp" model gpt2 --layers 1 --heads 2 --width 32 --block 32 --vocab 20011 --batch 56 >"$work/large.mlir"
+"$bin/pcp" model gpt2 --layers 1 --heads 2 --width 128 --block 16 --vocab 75011 --batch 2 >"$work/large.mlir"
 large() {
     "$bin/pcp" compile "$work/large.mlir" --target vulkan:spirv1.3 --stats | awk '$1 == "arena" { n = $2 } END { exit !(n > 1.1 * 2 ^ 27) }' &&
         "$bin/pcp" compare "$work/large.mlir" --targets cpu,vulkan:spirv1.3 --steps 2 --max-deviation 1e-5 --max-drift 1e-4
