@@ -102,7 +102,7 @@ static int build_loop(plan_build_t *self, const program_t *p, int at, err_t *err
 static uint64_t keep_bytes(const plan_build_t *self)
 {
     if (self->keep_bytes >= 0) return (uint64_t)self->keep_bytes;
-    return self->budget > 0 ? 0 : RECOMPUTE_KEEP;
+    return self->budget > 0 ? 0 : self->caps.many ? RECOMPUTE_KEEP_MANY : RECOMPUTE_KEEP;
 }
 
 /* Kernels that touch more than caches hold. Rows of a strip are there for the strip's next step; what has no rows

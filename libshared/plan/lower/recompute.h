@@ -4,7 +4,8 @@
 
 #include "plan/lower/lower.h"
 
-enum { RECOMPUTE_KEEP = 128 << 20 }; /* usual `keep`: for less, time is not worth it */
+/* Usual `keep`: for less, time is not worth it. Threads without number would wait for the memory. */
+enum { RECOMPUTE_KEEP = 128 << 20, RECOMPUTE_KEEP_MANY = 32 << 20 };
 
 /* The backward half of self->fn, behind the result named "loss", reads values of the forward half.
  * Where maps and views make such a value from others that are kept anyway, this copies those ops to
