@@ -20,8 +20,10 @@ static const target_t targets[] = {
     {"cuda:sm_100", CAPS, "sm_100", 10, 0}, {"cuda:sm_120", CAPS, "sm_120", 12, 0},
 };
 
-static const cuda_dialect_t dialect = {
-    .warp = 32, .words = prelude_cuda_text, .attention = prelude_cuda_attention_text};
+static const cuda_dialect_t dialect = {.warp = 32,
+                                       .words = prelude_cuda_text,
+                                       .attention = prelude_cuda_attention_text,
+                                       .product = prelude_cuda_product_text};
 
 static void render(const kernel_t *kernel, helpers_t *helpers, str_t *out)
 {

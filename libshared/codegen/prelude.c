@@ -87,6 +87,10 @@ __asm__(".pushsection .rodata\n"
         "prelude_cuda_attention_bytes:\n"
         ".incbin \"libshared/codegen/prelude_attention_cuda.cuh\"\n"
         ".byte 0\n"
+        ".local prelude_cuda_product_bytes\n"
+        "prelude_cuda_product_bytes:\n"
+        ".incbin \"libshared/codegen/prelude_product_cuda.cuh\"\n"
+        ".byte 0\n"
         ".popsection\n");
 
 extern const char prelude_bytes[] __attribute__((visibility("hidden")));
@@ -107,6 +111,7 @@ extern const char prelude_hip_bytes[] __attribute__((visibility("hidden")));
 extern const char prelude_threads_bytes[] __attribute__((visibility("hidden")));
 extern const char prelude_threads_attention_bytes[] __attribute__((visibility("hidden")));
 extern const char prelude_cuda_attention_bytes[] __attribute__((visibility("hidden")));
+extern const char prelude_cuda_product_bytes[] __attribute__((visibility("hidden")));
 
 const char *prelude_text(void)
 {
@@ -191,4 +196,9 @@ const char *prelude_threads_attention_text(void)
 const char *prelude_cuda_attention_text(void)
 {
     return prelude_cuda_attention_bytes;
+}
+
+const char *prelude_cuda_product_text(void)
+{
+    return prelude_cuda_product_bytes;
 }

@@ -33,6 +33,10 @@ struct pcp_lane_t {
 // pcp_load_square: a square of 16 x 16 bf16 from shared memory as the instruction's operand; thread i points at row i % 16, from
 // column 8 (i / 16) on, for squares of 8 x 8 in the order of the addresses: thread 4 g + t gets of each the pair (g, 2 t), or of
 // one that is turned (2 t, g) and (2 t + 1, g). pcp_pack: two as bf16, the first one low. pcp_exp2: to 2 ulp.
+// pcp_copy_start: eight bf16 to shared memory, or eight zeros where nothing is there (then `from` may be anywhere), both at
+// multiples of 16 bytes; pcp_copy_end: of a group of copies; pcp_copy_wait<N>: until all of this thread's but the last N groups are there.
+// pcp_past: read past the multiprocessor's own cache. pcp_await_turn: until *turn is `mine`, and what was written before it is
+// seen; pcp_give_turn: the other end. Blocks begin in the order of their numbers, so those that are awaited run.
 #ifdef __CUDA_ARCH__
 PCP_FN void pcp_mma(float (&d)[4], const uint32_t (&a)[4], const uint32_t (&b)[2])
 {
@@ -61,16 +65,47 @@ PCP_FN float pcp_exp2(float x)
     asm("ex2.approx.ftz.f32 %0, %0;" : "+f"(x));
     return x;
 }
+PCP_FN void pcp_copy_start(uint16_t *to, const uint16_t *from, bool is_there)
+{
+    asm volatile("cp.async.cg.shared.global.L2::128B [%0], [%1], 16, %2;" ::"r"((uint32_t)__cvta_generic_to_shared(to)),
+                 "l"(__cvta_generic_to_global(from)), "r"(is_there ? 16 : 0)
+                 : "memory");
+}
+PCP_FN void pcp_copy_end() { asm volatile("cp.async.commit_group;" ::: "memory"); }
+template <int N> PCP_FN void pcp_copy_wait() { asm volatile("cp.async.wait_group %0;" ::"n"(N) : "memory"); }
+template <class T> PCP_FN T pcp_past(const T *at) { return __ldcg(at); }
+PCP_FN void pcp_await_turn(const unsigned *turn, unsigned mine)
+{
+    unsigned now;
+    do asm volatile("ld.acquire.gpu.u32 %0, [%1];" : "=r"(now) : "l"(turn) : "memory");
+    while (now != mine);
+}
+PCP_FN void pcp_give_turn(unsigned *turn, unsigned next)
+{
+    asm volatile("st.release.gpu.u32 [%0], %1;" ::"l"(turn), "r"(next) : "memory");
+}
 #elif defined(CUDA_EMULATED_SHIM_H)
 #define pcp_mma emulated_mma
 #define pcp_load_square(a, b, c, d, at) emulated_load_square(a, b, c, d, at, false)
 #define pcp_load_square_turned(a, b, c, d, at) emulated_load_square(a, b, c, d, at, true)
 #define pcp_pack(low, high) (pcp_bf16_from_f32(low) | (uint32_t)pcp_bf16_from_f32(high) << 16)
 #define pcp_exp2(x) exp2f(x)
+#define pcp_copy_start emulated_copy_start
+#define pcp_copy_end emulated_copy_end
+#define pcp_copy_wait emulated_copy_wait
+#define pcp_past(at) (*(at))
+#define pcp_await_turn emulated_await_turn
+#define pcp_give_turn(turn, next) (*(turn) = (next))
 #else // the host's pass of nvcc
 PCP_FN void pcp_mma(float (&)[4], const uint32_t (&)[4], const uint32_t (&)[2]) {}
 PCP_FN void pcp_load_square(uint32_t &, uint32_t &, uint32_t &, uint32_t &, const uint16_t *) {}
 PCP_FN void pcp_load_square_turned(uint32_t &, uint32_t &, uint32_t &, uint32_t &, const uint16_t *) {}
 PCP_FN uint32_t pcp_pack(float, float) { return 0; }
 PCP_FN float pcp_exp2(float x) { return x; }
+PCP_FN void pcp_copy_start(uint16_t *, const uint16_t *, bool) {}
+PCP_FN void pcp_copy_end() {}
+template <int N> PCP_FN void pcp_copy_wait() {}
+template <class T> PCP_FN T pcp_past(const T *at) { return *at; }
+PCP_FN void pcp_await_turn(const unsigned *, unsigned) {}
+PCP_FN void pcp_give_turn(unsigned *, unsigned) {}
 #endif

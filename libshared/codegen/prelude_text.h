@@ -42,5 +42,7 @@ const char *prelude_threads_text(void);
 const char *prelude_threads_attention_text(void);
 /* prelude_attention_cuda.cuh, behind that. */
 const char *prelude_cuda_attention_text(void);
+/* prelude_product_cuda.cuh, behind prelude.cuh, for the sources that use it. */
+const char *prelude_cuda_product_text(void);
 
 #endif

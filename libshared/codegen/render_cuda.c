@@ -217,7 +217,7 @@ static void write_arguments(const kernel_t *k, const share_plan_t *plan, str_t *
 void render_cuda(const cuda_dialect_t *dialect, const kernel_t *kernel, str_t *out)
 {
     if (kernel->kind == KERNEL_PRODUCT) {
-        render_cuda_product(kernel->product, out);
+        render_cuda_product(dialect, kernel->product, out);
         return;
     }
     if (kernel->kind == KERNEL_ATTENTION) {
@@ -266,6 +266,11 @@ void render_cuda_head(const cuda_dialect_t *dialect, str_t *out, int n, char *co
         if (attention_is_in(text[i])) {
             str_add(out, prelude_threads_attention_text());
             if (dialect->attention) str_add(out, dialect->attention());
+            break;
+        }
+    for (int i = 0; i < n; i++)
+        if (render_cuda_product_is_staged(text[i])) {
+            str_add(out, dialect->product());
             break;
         }
 }

@@ -16,13 +16,16 @@ typedef struct {
     int warp;                   /* threads of a group at least, whole warps (PCP_WARP) */
     const char *(*words)(void); /* what a source starts with (prelude_cuda.cuh, prelude_hip.cuh) */
     const char *(*attention)(void); /* its own way (prelude_attention_cuda.cuh); NULL: none */
+    const char *(*product)(void);   /* of bf16, likewise (prelude_product_cuda.cuh) */
 } cuda_dialect_t;
 
 /* A line that says how the kernel is launched (codegen/cubins.h), then the function without its
  * name. */
 void render_cuda(const cuda_dialect_t *dialect, const kernel_t *kernel, str_t *out);
 /* The same for a product of f32 or bf16: render_cuda_product.c. */
-void render_cuda_product(const product_t *product, str_t *out);
+void render_cuda_product(const cuda_dialect_t *dialect, const product_t *product, str_t *out);
+/* Is it a product in the dialect's own way? */
+bool render_cuda_product_is_staged(const char *text);
 /* The same for attention or its gradient: render_cuda_attention.c. */
 void render_cuda_attention(const cuda_dialect_t *dialect, const kernel_t *kernel, str_t *out);
 

@@ -62,6 +62,23 @@ export PCP_TARGET=cuda:sm_90 PCP_LIBCUDA=$work/libcuda.so PCP_NVCC=$emulated/com
 emulated_device cuda:sm_90 cuda:sm_80
 device_sample $every 3000 $programs
 
+# Products of bf16 by asynchronous copies: tiles of all sizes; edges at and beside multiples of them; a long sum in parts; one whose
+# rows of 33 cannot be copied by eights. Then sums that add to what is there.
+while read -r m n k; do
+    sed "s/1544/$m/g; s/776/$n/g; s/168/$k/g" "$emulated/products_by_eights.mlir" >"$work/products.mlir"
+    check "products of bf16, $m x $n x $k, either way" "$bin/pcp" check --backend cpu "$work/products.mlir"
+done <<'END'
+1536 768 64
+1544 776 40
+3000 1096 72
+136 200 33
+64 40 4128
+END
+"$bin/pcp" model gpt2 --layers 1 --heads 2 --width 32 --block 16 --vocab 64 --batch 16 |
+    sed '1s/^module.*{$/module attributes {pcp.part_bytes = 20000 : i64} {/' >"$work/parts.mlir"
+check "products of bf16 that add to their result" "$bin/pcp" compare "$work/parts.mlir" --targets cuda,c:scalar --precision bf16 \
+    --steps 2 --max-deviation 1e-3
+
 # Products by the vendor's library, in whose place there is one that says what it was asked for.
 cc -std=gnu17 -O2 -Wall -Wextra -Werror -fPIC -shared -o "$work/libcublas.so" "$emulated/cublas.c" -ldl || exit 1
 by_cublas() {

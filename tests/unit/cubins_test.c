@@ -13,6 +13,7 @@
 
 #include "code_bytes.h"
 #include "codegen/cubins.h"
+#include "codegen/prelude_text.h"
 #include "codegen/render_cuda.h"
 #include "compile/compile.h"
 
@@ -146,8 +147,51 @@ static void test_products(void **state)
                                       .n = cases[i].n,
                                       .k = cases[i].k}};
         str_t text = {0};
-        render_cuda_product(&product, &text);
+        render_cuda_product(&(cuda_dialect_t){0}, &product, &text);
         if (!strstr(str_text(&text), cases[i].launch) || !strstr(str_text(&text), cases[i].tile))
+            fail_msg("%zu: %s", i, str_text(&text));
+        str_fini(&text);
+    }
+}
+
+/* Copied by eights where rows begin and end at multiples of them, and only by a dialect that can; few tiles with a long sum
+ * are cut in parts of it. */
+static void test_staged_products(void **state)
+{
+    static const struct {
+        int64_t m, n, k, lda, a;
+        const char *launch, *tile;
+        bool plain;
+    } cases[] = {
+        {16384, 768, 768, 768, 0, "blocks 768,", "<128, 128,", false},
+        {704, 768, 768, 768, 0, "blocks 132,", "<64, 64,", false},
+        {768, 3072, 16384, 16384, 0, "blocks 1152,", "<128, 128,", false},
+        {32, 32, 1024, 1024, 0, "blocks 1,", "<32, 32,", false},
+        {768, 768, 768, 776, 8, "blocks 72,", "<128, 64,", false},
+        {768, 768, 768, 770, 0, "blocks 144,", "<64, 64,", true},
+        {768, 768, 768, 776, 4, "blocks 144,", "<64, 64,", true},
+        {768, 768, 764, 776, 0, "blocks 144,", "<64, 64,", true},
+        {768, 768, 768, 768, 0, "blocks 144,", "<64, 64,", true},
+    };
+    const size_t n = sizeof cases / sizeof *cases;
+    (void)state;
+    for (size_t i = 0; i < n; i++) {
+        const cuda_dialect_t dialect = {.product = i + 1 < n ? prelude_cuda_product_text : NULL};
+        product_t product = {.step = {.dtype = DT_F32,
+                                      .bf16 = true,
+                                      .batch = 1,
+                                      .inner = 1,
+                                      .m = cases[i].m,
+                                      .n = cases[i].n,
+                                      .k = cases[i].k,
+                                      .a = cases[i].a,
+                                      .lda = cases[i].lda,
+                                      .ldb = cases[i].n,
+                                      .ldc = cases[i].n}};
+        str_t text = {0};
+        render_cuda_product(&dialect, &product, &text);
+        if (!strstr(str_text(&text), cases[i].launch) || !strstr(str_text(&text), cases[i].tile) ||
+            render_cuda_product_is_staged(str_text(&text)) == cases[i].plain)
             fail_msg("%zu: %s", i, str_text(&text));
         str_fini(&text);
     }
@@ -156,9 +200,10 @@ static void test_products(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_whole),       cmocka_unit_test(test_cut_short),
-        cmocka_unit_test(test_wrong_words), cmocka_unit_test(test_turned_bits),
-        cmocka_unit_test(test_refusals),    cmocka_unit_test(test_products),
+        cmocka_unit_test(test_whole),           cmocka_unit_test(test_cut_short),
+        cmocka_unit_test(test_wrong_words),     cmocka_unit_test(test_turned_bits),
+        cmocka_unit_test(test_refusals),        cmocka_unit_test(test_products),
+        cmocka_unit_test(test_staged_products),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -6,6 +6,7 @@
 
 #include <math.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 
 struct emulated_dim {
@@ -119,6 +120,55 @@ static inline void emulated_load_square(uint32_t &a, uint32_t &b, uint32_t &c, u
         *to[i] = pair[0] | pair[1] << 16;
     }
     emulated_now->wait(-__LINE__);
+}
+
+/* Asynchronous copies. They arrive when they are awaited and no sooner; until then there are not even the old numbers where
+ * they go. What hardware would refuse ends the test. */
+struct float2 {
+    float x, y;
+};
+
+enum { EMULATED_COPIES = 256 };
+
+static struct {
+    struct {
+        uint16_t *to;
+        const uint16_t *from;
+        unsigned group;
+    } copy[EMULATED_COPIES];
+    unsigned first, next, group; /* of copies under way; the group that is not ended */
+} emulated_flight[1024];
+
+static inline void emulated_copy_start(uint16_t *to, const uint16_t *from, bool is_there)
+{
+    auto &f = emulated_flight[threadIdx.x];
+    if ((uintptr_t)to % 16 || (is_there && (uintptr_t)from % 16) ||
+        f.next - f.first == EMULATED_COPIES)
+        abort();
+    memset(to, 0xFF, 16);
+    f.copy[f.next++ % EMULATED_COPIES] = {to, is_there ? from : nullptr, f.group};
+}
+
+static inline void emulated_copy_end()
+{
+    emulated_flight[threadIdx.x].group++;
+}
+
+template <unsigned N> static inline void emulated_copy_wait()
+{
+    static const uint16_t zeros[8] = {0};
+    auto &f = emulated_flight[threadIdx.x];
+    for (; f.first != f.next; f.first++) {
+        const auto &c = f.copy[f.first % EMULATED_COPIES];
+        if ((int)(f.group - N - c.group) <= 0) break;
+        memcpy(c.to, c.from ? c.from : zeros, 16);
+    }
+}
+
+/* Blocks run one after another: whose turn it is has come, or never comes. */
+static inline void emulated_await_turn(const unsigned *turn, unsigned mine)
+{
+    if (*turn != mine) abort();
 }
 #endif
 
