@@ -137,8 +137,8 @@ static void test_rounds(void **state)
     kernel_destroy(&elements);
 }
 
-/* Sums over 4,096 rows of what each row's own sum makes: three of 768 columns, in chunks of 32 rows that a group
- * has each; and a row of 50,257 columns that is needed again, which is kept in the arena. */
+/* Sums over 4,096 rows of what each row's own sum makes: three of 768 columns, in chunks of 8 rows that a group
+ * has each; and a row of 50,257 columns that is needed again, which a group makes again. */
 static void test_rows_of_groups(void **state)
 {
     static const char text[] =
@@ -179,7 +179,7 @@ static void test_rows_of_groups(void **state)
         const plan_step_t *s = &plan->program[0].step[i];
         if (s->kind != STEP_KERNEL) continue;
         bool group = shaders.shader[s->kernel.kernel].how == SHADERS_GROUPS;
-        chunks += group && s->kernel.extent == 128;
+        chunks += group && s->kernel.extent == 512;
         rows += group && s->kernel.extent == 64;
     }
     assert_int_equal(chunks, 1);
