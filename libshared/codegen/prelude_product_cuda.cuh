@@ -60,9 +60,9 @@ template <int SIDE, int DEPTH, int THREADS, bool ALONG> struct pcp_sheet_t {
     }
 };
 
-// Parts of a tile's sum take turns; 0 before and after each launch. Launches that share this follow each other. As many as
-// render_cuda_product.c counts with (TURNS).
-static __device__ unsigned pcp_turn[4096];
+// Parts of a tile's sum take turns; 0 before and after each launch. Launches that share this follow each other. The renderer says
+// how many tiles may have parts.
+static __device__ unsigned pcp_turn[PCP_TURNS];
 
 // Tiles that run at the same time have rows and columns in common, which the second cache keeps: eight rows of tiles together.
 PCP_FN void pcp_place_tile(uint tile, uint n_row, uint n_col, int &row, int &col)

@@ -270,6 +270,7 @@ void render_cuda_head(const cuda_dialect_t *dialect, str_t *out, int n, char *co
         }
     for (int i = 0; i < n; i++)
         if (render_cuda_product_is_staged(text[i])) {
+            str_addf(out, "#define PCP_TURNS %d\n", CUDA_TURNS);
             str_add(out, dialect->product());
             break;
         }

@@ -8,8 +8,9 @@
 #include "codegen/render_expr.h"
 #include "codegen/target.h"
 
-enum { CUDA_BLOCK = 256 }; /* threads, where a kernel does not ask for others */
-enum { CUDA_MOST = 1024 }; /* threads of a block */
+enum { CUDA_BLOCK = 256 };  /* threads, where a kernel does not ask for others */
+enum { CUDA_MOST = 1024 };  /* threads of a block */
+enum { CUDA_TURNS = 4096 }; /* tiles of a product whose parts take turns */
 
 /* What one language of the family does otherwise than others. */
 typedef struct {

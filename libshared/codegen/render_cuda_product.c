@@ -86,7 +86,6 @@ enum {
     PROCESSORS = 132, /* of a large device */
     MOST_PARTS = 8,
     LEAST_TERMS = 1024, /* of a part */
-    TURNS = 4096,       /* tiles whose parts take turns */
 };
 
 /* A tile of C for a block. A warp has high x wide of it. */
@@ -148,7 +147,7 @@ static cut_t choose(const plan_gemm_step_t *s)
         int64_t tiles = s->batch * s->inner * cut.n_row * cut.n_col;
         for (; cut.parts <= MOST_PARTS; cut.parts++) {
             cut.each = above(above(s->k, cut.parts), PANEL) * PANEL;
-            if (cut.parts > 1 && (cut.each < LEAST_TERMS || tiles > TURNS)) break;
+            if (cut.parts > 1 && (cut.each < LEAST_TERMS || tiles > CUDA_TURNS)) break;
             double now = cost(s, &cut) * (cut.parts > 1 ? 1.05 : 1);
             if (best.tile && now >= least) continue;
             least = now;

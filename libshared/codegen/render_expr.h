@@ -65,6 +65,7 @@ void render_declare_here(render_t *self, kx_t x);
  * then on its way together, where a compiler would keep the loads behind a store, whose place may be the same. Returns
  * the mark for render_leave, which is due behind the block. */
 size_t render_fetch(render_t *self, const kblock_t *block);
+/* What was declared since self->order.n was `mark` has no name any more. */
 void render_leave(render_t *self, size_t mark);
 /* What was read from memory that the kernel writes, or from cells, is to be read again. */
 void render_forget(render_t *self);
@@ -89,6 +90,7 @@ const char *render_storage(dtype_t dtype); /* the C type of an element in memory
 const char *render_type(dtype_t dtype);    /* and of a value in a register */
 const char *render_suffix(dtype_t dtype);  /* the prelude's $t */
 void render_indent(render_t *self);
+void render_line(render_t *self, const char *text); /* indented; text ends it */
 /* op on operand texts of type `dtype` (the compute type follows the operands). */
 void render_op(str_t *out, op_code_t op, dtype_t result, dtype_t operand, int n_in,
                const char *const *in);

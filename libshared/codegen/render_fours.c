@@ -227,7 +227,7 @@ static void write_four(render_t *self, const char *before, const char *is_const,
     render_use(self, index, self->out);
     str_addf(self->out, ")%s;\n", behind);
     self->depth--;
-    while (self->order.n > mark) self->named.at[self->order.at[--self->order.n]] = 0;
+    render_leave(self, mark);
 }
 
 static void load_below(render_t *self, const kstmt_t *loop, kx_t x)

@@ -13,12 +13,6 @@ static const turns_t *own(const render_t *self)
     return self->own;
 }
 
-static void write_line(render_t *self, const char *text)
-{
-    render_indent(self);
-    str_add(self->out, text);
-}
-
 void turns_search_room(str_t *out, int threads)
 {
     str_addf(out, "    __shared__ int rooms[%d / PCP_WARP][PCP_FOUND];\n", threads);
@@ -46,11 +40,11 @@ static void write_looks(render_t *self, const kstmt_t *s)
     kx_t condition = s->body.at[0]->value;
     size_t mark = self->order.n;
     self->depth++;
-    write_line(self, "uint mine = 0u;\n");
-    write_line(self, own(self)->lang->unroll);
-    write_line(self, "for (int k = 0; k < PCP_LOOKS; k++) {\n");
+    render_line(self, "uint mine = 0u;\n");
+    render_line(self, own(self)->lang->unroll);
+    render_line(self, "for (int k = 0; k < PCP_LOOKS; k++) {\n");
     self->depth++;
-    write_line(self, "const int at = first + k * PCP_WARP + int(threadIdx.x) % PCP_WARP;\n");
+    render_line(self, "const int at = first + k * PCP_WARP + int(threadIdx.x) % PCP_WARP;\n");
     render_indent(self);
     str_addf(self->out, "const int i%d = at", v);
     if (!whole) {
@@ -69,9 +63,9 @@ static void write_looks(render_t *self, const kstmt_t *s)
     }
     str_add(self->out, ") << k;\n");
     self->depth--;
-    write_line(self, "}\n");
+    render_line(self, "}\n");
     self->depth--;
-    while (self->order.n > mark) self->named.at[self->order.at[--self->order.n]] = 0;
+    render_leave(self, mark);
 }
 
 static void write_found(render_t *self, const kstmt_t *s)
@@ -79,7 +73,7 @@ static void write_found(render_t *self, const kstmt_t *s)
     int64_t turns = own(self)->plan.turns, rounds = turns > 0 ? ON_THE_WAY / turns : 1;
     rounds = rounds < 1 ? 1 : rounds > MOST_ROUNDS ? MOST_ROUNDS : rounds;
     self->depth++;
-    write_line(self, "pcp_sync_warp();\n");
+    render_line(self, "pcp_sync_warp();\n");
     if (rounds > 1) {
         render_indent(self);
         str_addf(self->out, "#pragma unroll %" PRId64 "\n", rounds);
@@ -90,29 +84,29 @@ static void write_found(render_t *self, const kstmt_t *s)
     self->depth--;
     render_block(self, &s->body.at[0]->body);
     self->depth++;
-    write_line(self, "}\n");
-    write_line(self, "n_found = 0;\n");
-    write_line(self, "pcp_sync_warp();\n");
+    render_line(self, "}\n");
+    render_line(self, "n_found = 0;\n");
+    render_line(self, "pcp_sync_warp();\n");
     self->depth--;
 }
 
 void turns_search(render_t *self, const kstmt_t *s)
 {
-    write_line(self, "{\n");
-    write_line(self, "int *const found = rooms[threadIdx.x / PCP_WARP];\n");
-    write_line(self, "int n_found = 0;\n");
+    render_line(self, "{\n");
+    render_line(self, "int *const found = rooms[threadIdx.x / PCP_WARP];\n");
+    render_line(self, "int n_found = 0;\n");
     render_indent(self);
     str_add(self->out, "for (int first = ");
     write_bound(self, s->lo, "; first < ");
     write_bound(self, s->hi, "; first += PCP_LOOKS * PCP_WARP) {\n");
     write_looks(self, s);
     self->depth++;
-    write_line(self, "n_found = pcp_find(mine, first, found, n_found);\n");
+    render_line(self, "n_found = pcp_find(mine, first, found, n_found);\n");
     render_indent(self);
     str_add(self->out, "if (n_found <= PCP_FOUND / 2 && first + PCP_LOOKS * PCP_WARP < ");
     write_bound(self, s->hi, ") continue;\n");
     self->depth--;
     write_found(self, s);
-    write_line(self, "}\n");
-    write_line(self, "}\n");
+    render_line(self, "}\n");
+    render_line(self, "}\n");
 }

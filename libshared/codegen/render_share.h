@@ -79,9 +79,8 @@ typedef struct {
 
 /* Between render_turns.c and render_fours.c. */
 typedef struct {
-    int *
-        number; /* by node that was seen in the loop: of the variable with four elements of it, 0: none */
-    int *seen;                  /* by node: number of the last loop */
+    int *number; /* by node seen in the loop: of the variable with its four elements, 0: none */
+    int *seen;   /* by node: number of the last loop */
     VEC(const kstmt_t *) store; /* of the loop: those that write four elements */
     int n, n_loop;
     bool inside;

@@ -209,12 +209,6 @@ void slices_room(const kernel_t *kernel, const share_plan_t *plan, str_t *out)
     }
 }
 
-static void write_line(render_t *self, const char *text)
-{
-    render_indent(self);
-    str_add(self->out, text);
-}
-
 /* kept = op(kept, other) */
 static void write_fold(render_t *self, const kstmt_t *s, const char *kept, const char *other)
 {
@@ -230,7 +224,7 @@ static void write_fold(render_t *self, const kstmt_t *s, const char *kept, const
 static void write_turns(render_t *self, const kstmt_t *rows, bool give)
 {
     const turns_t *own = self->own;
-    write_line(self, own->lang->unroll);
+    render_line(self, own->lang->unroll);
     render_indent(self);
     str_addf(self->out, "for (int j = 0; j < %" PRId64 "; j++) {\n", own->plan.turns);
     for (size_t i = 0; i < rows->body.n; i++)
@@ -247,7 +241,7 @@ static void write_turns(render_t *self, const kstmt_t *rows, bool give)
             render_indent(self);
             str_addf(self->out, "    %s = %s;\n", other, kept);
         }
-    write_line(self, "}\n");
+    render_line(self, "}\n");
 }
 
 /* What a group has in memory that its threads share. */
@@ -274,7 +268,7 @@ void turns_slices(render_t *self, const kstmt_t *s)
     const turns_t *own = self->own;
     bool group = own->plan.share == SHARE_GROUP;
     int v = self->loop.at[s->var];
-    if (!group) write_line(self, "#pragma unroll 8\n");
+    if (!group) render_line(self, "#pragma unroll 8\n");
     render_indent(self);
     str_addf(self->out, "for (int i%d = ", v);
     own->lang->index(self, s->lo, self->out);
@@ -284,17 +278,17 @@ void turns_slices(render_t *self, const kstmt_t *s)
     ((turns_t *)self->own)->loops++;
     render_block(self, &s->body);
     ((turns_t *)self->own)->loops--;
-    write_line(self, "}\n");
+    render_line(self, "}\n");
     if (!group) write_turns(self, s, true);
-    write_line(self, own->lang->all);
-    write_line(self, "if (slice != 0u) return;\n");
+    render_line(self, own->lang->all);
+    render_line(self, "if (slice != 0u) return;\n");
     if (group) {
         write_shared(self, &s->body);
-        write_line(self, own->lang->barrier);
+        render_line(self, own->lang->barrier);
         return;
     }
-    write_line(self, "#pragma unroll 8\n");
-    write_line(self, "for (int k = 1; k < int(SLICES); k++) {\n");
+    render_line(self, "#pragma unroll 8\n");
+    render_line(self, "for (int k = 1; k < int(SLICES); k++) {\n");
     write_turns(self, s, false);
-    write_line(self, "}\n");
+    render_line(self, "}\n");
 }

@@ -134,12 +134,6 @@ static void write_neutral(render_t *self, const kacc_t *a)
     self->lang->number(&n, self->out);
 }
 
-static void write_line(render_t *self, const char *text)
-{
-    render_indent(self);
-    str_add(self->out, text);
-}
-
 static void name_acc(render_t *self, int acc, char *name, size_t n)
 {
     snprintf(name, n, "%s%d", own(self)->part[acc] ? "part" : "acc", acc);
@@ -203,7 +197,7 @@ static void fold_shares(render_t *self, const bool *folds)
         render_indent(self);
         str_addf(self->out, "if (!%s) {\n", together);
     }
-    if (again) write_line(self, own(self)->lang->barrier);
+    if (again) render_line(self, own(self)->lang->barrier);
     for (size_t i = 0; i < k->acc.n; i++) {
         if (!folds[i]) continue;
         own(self)->part[i] = false;
@@ -211,8 +205,8 @@ static void fold_shares(render_t *self, const bool *folds)
         render_indent(self);
         own(self)->lang->share(self, (int)i);
     }
-    write_line(self, own(self)->lang->barrier);
-    if (together) write_line(self, "}\n");
+    render_line(self, own(self)->lang->barrier);
+    if (together) render_line(self, "}\n");
     render_indent(self);
     str_addf(self->out, "for (uint k = 0u; k < %s; k++) {\n", own(self)->lang->n_share);
     for (size_t i = 0; i < k->acc.n; i++) {
@@ -230,7 +224,7 @@ static void fold_shares(render_t *self, const bool *folds)
                             (const char *const[]){acc, share});
         str_add(self->out, ";\n");
     }
-    write_line(self, "}\n");
+    render_line(self, "}\n");
 }
 
 /* The caller's range: this thread's piece of it. */
@@ -239,7 +233,7 @@ static void write_piece(render_t *self, const kstmt_t *s)
     render_indent(self);
     str_addf(self->out, "{ const int i%d = piece;\n", self->loop.at[s->var]);
     render_block(self, &s->body);
-    write_line(self, "}\n");
+    render_line(self, "}\n");
 }
 
 static void write_bounds(render_t *self, const kstmt_t *s, bool shares)
@@ -268,7 +262,7 @@ static bool write_turns(render_t *self, const kstmt_t *s)
     int each = o->plan.fours ? 4 : 1;
     char j = o->plan.fours ? 'q' : 'j';
     bool some = columns < 0 || columns % (o->plan.lanes * each) != 0;
-    write_line(self, o->lang->unroll);
+    render_line(self, o->lang->unroll);
     render_indent(self);
     str_addf(self->out, "for (int %c%d = 0; %c%d < %" PRId64 "; %c%d++) { const int i%d = ", j, v,
              j, v, o->plan.turns / each, j, v, v);
@@ -303,7 +297,7 @@ void turns_loop(render_t *self, const kstmt_t *s)
     size_t n = self->kernel->acc.n;
     bool *folds = mem_calloc(n + 1, sizeof *folds), *sums = mem_calloc(n + 1, sizeof *sums);
     bool shares = s->simd && !o->inside && o->plan.share != SHARE_ALONE;
-    write_line(self, "{\n");
+    render_line(self, "{\n");
     begin_folds(self, s, shares, folds, sums);
     bool some = false, turns = shares && o->plan.turns > 0;
     if (turns)
@@ -321,14 +315,14 @@ void turns_loop(render_t *self, const kstmt_t *s)
     render_leave(self, mark);
     o->loops -= !s->simd;
     if (turns) self->turn = 0;
-    write_line(self, some ? "}}\n" : "}\n");
+    render_line(self, some ? "}}\n" : "}\n");
     end_sums(self, sums);
     if (shares) {
         o->inside = false;
         fold_shares(self, folds);
-        if (!o->plan.apart) write_line(self, own(self)->lang->visible);
+        if (!o->plan.apart) render_line(self, own(self)->lang->visible);
     }
-    write_line(self, "}\n");
+    render_line(self, "}\n");
     free(folds);
     free(sums);
 }
@@ -368,5 +362,5 @@ void turns_store_end(render_t *self)
 {
     const turns_t *o = own(self);
     if (o->plan.share != SHARE_ALONE && !o->inside && !o->plan.apart)
-        write_line(self, o->lang->visible);
+        render_line(self, o->lang->visible);
 }

@@ -192,6 +192,12 @@ void render_declare_here(render_t *self, kx_t x)
     declare(self, x, INNERMOST);
 }
 
+void render_line(render_t *self, const char *text)
+{
+    render_indent(self);
+    str_add(self->out, text);
+}
+
 /* --- Loads ahead ------------------------------------------------------------------------------ */
 
 /* Loads under x of what the kernel does not write. Returns how many more may be declared. */
@@ -320,7 +326,7 @@ static void write_while(render_t *self, const kstmt_t *s)
     self->depth--;
     render_forget(self);
     render_block(self, &s->body);
-    while (self->order.n > mark) self->named.at[self->order.at[--self->order.n]] = 0;
+    render_leave(self, mark);
     render_indent(self);
     str_add(self->out, "}\n");
 }
@@ -363,7 +369,7 @@ void render_block(render_t *self, const kblock_t *block)
     self->depth++;
     if (self->kernel->in_order) render_forget(self);
     for (size_t i = 0; i < block->n; i++) write_statement(self, block->at[i]);
-    while (self->order.n > mark) self->named.at[self->order.at[--self->order.n]] = 0;
+    render_leave(self, mark);
     self->depth--;
 }
 

@@ -17,8 +17,7 @@ typedef struct {
     bool stream;   /* products of few rows that read their matrix once (plan/lower/stream.h) */
     bool library;  /* products may go to a library of the device */
     bool many;     /* threads without number: a product in loops has one for each element */
-    bool
-        votes; /* of these, a few tell each other at once what each has found (plan/lower/emit_scatter.c) */
+    bool votes;    /* ... a few of which vote at once (plan/lower/emit_scatter.c) */
     int near_kib;  /* second-level cache that a core has at least; 0: not known */
     bool only_f32; /* no f64: what is computed for a program's own sake keeps to f32 */
     bool sweeps;   /* the device runs several steps in one go (plan/schedule/sweep.h) */

@@ -13,10 +13,8 @@ enum {
     MAX_MEMBERS = 40,
     MAX_NODES = 6000, /* of a group's graph: bounds the compiler's work on one kernel */
     MAX_ARGS = 60,
-    SMALL = 4096, /* elements up to which kernels of equal shape merge without sharing */
-    MANY_SMALL =
-        1
-        << 20, /* the same of sums over rows, on devices of threads without number: of chunks of long ones */
+    SMALL = 4096,         /* elements up to which kernels of equal shape merge without sharing */
+    MANY_SMALL = 1 << 20, /* the same of sums over rows where threads are without number */
     MAX_SUMS =
         1 << 16, /* column sums that a chunk keeps on its stack (lower.h: of other devices) */
 };
