@@ -295,6 +295,11 @@ void shepherd_on_courier(shepherd_t *self, courier_result_t *result)
     if (self->finished || is_late(self, result->kind)) return;
     if (result->err.code != ERR_OK) {
         if (back_again(self, result)) return;
+        if (result->kind == COURIER_SAVE && self->checkpoints.cut) {
+            log_event(LOG_WARN, "saving_again", "error=\"%s\"", result->err.text);
+            rounds_save(self);
+            return;
+        }
         shepherd_fail(self, "%s%s%s", self->recovery.backing ? self->recovery.reason : "",
                       self->recovery.backing ? "; and the run cannot go back: " : "",
                       result->err.text);
@@ -320,8 +325,9 @@ void shepherd_on_signal(shepherd_t *self)
         self->finished = true;
     else if (self->phase < PHASE_OPEN || (self->phase <= PHASE_TRAIN && self->round.number == 0))
         shepherd_fail(self, "stopped by a signal %s",
-                      self->recovery.backing ? "on the way back to a checkpoint"
-                                             : "before the first round was complete");
+                      self->recovery.backing   ? "on the way back to a checkpoint"
+                      : self->round.number > 0 ? "before it could go on"
+                                               : "before the first round was complete");
     else
         rounds_check(self);
 }

@@ -147,6 +147,80 @@ static void the_last_checkpoint(void **unused)
     }
 }
 
+static void aggregator_goes(rig_t *rig)
+{
+    SAY(rig, A, BYE, bye, Msg__Bye body = MSG__BYE__INIT; body.reason = "it was killed");
+    tick(rig, 100);
+}
+
+static void aggregator_returns(rig_t *rig, uint32_t round)
+{
+    Msg__ShardState shard = MSG__SHARD_STATE__INIT;
+    shard.run_hash = rig->state.run_hash;
+    shard.shards = 1;
+    shard.round = round;
+    SAY(rig, A, HELLO, hello, Msg__Hello body = MSG__HELLO__INIT;
+        body.kind = MSG__KIND__KIND_AGGREGATOR; body.id = "a0"; body.endpoint = "ipc://data";
+        body.shard = &shard);
+    SAY(rig, A, ASSIGNED, assigned, Msg__Assigned body = MSG__ASSIGNED__INIT);
+    tick(rig, 100);
+}
+
+/* The aggregator is killed while the run's last checkpoint waits for copies, and again while it is written: it is waited
+ * for, and what failed for want of it is done again. What fails without such a reason ends the run. */
+static void the_last_checkpoint_waits_for_aggregators(void **unused)
+{
+    (void)unused;
+    rig_t *rig = training_with_copies(6, 0);
+    a_round(rig, 0, MSG__STATE_KEEP__STATE_LOCAL);
+    forget_sent(rig);
+    shepherd_on_signal(&rig->state);
+    const char *one = asked(rig, W1, 1), *two = asked(rig, W2, 1);
+    aggregator_goes(rig);
+    copied(rig, W1, one, "no answer for 30 s");
+    copied(rig, W2, two, "");
+    forget_sent(rig);
+    tick(rig, 2000);
+    assert_int_equal(count(rig, 0, BODY(COPY), NULL), 0); /* nobody could take one */
+    assert_null(rig->job);
+    aggregator_returns(rig, 1);
+    tick(rig, 2000);
+    assert_string_equal(asked(rig, W1, 1), one);
+    copied(rig, W1, one, "");
+
+    aggregator_goes(rig);
+    courier_result_t failed = courier(rig, COURIER_SAVE);
+    failed.err = (err_t){.code = ERR_NET, .text = "no answer for 30 s"};
+    shepherd_on_courier(&rig->state, &failed);
+    assert_int_equal(rig->state.phase, PHASE_SAVE);
+    assert_null(rig->job);
+    aggregator_returns(rig, 1);
+    failed.kind = courier(rig, COURIER_SAVE).kind;
+    shepherd_on_courier(&rig->state, &failed);
+    assert_int_equal(rig->state.phase, PHASE_DONE);
+    rig_free(rig);
+}
+
+/* Who stops a run does not wait for an aggregator as long as a run does that goes on. */
+static void a_stop_without_its_aggregator(void **unused)
+{
+    (void)unused;
+    rig_t *rig = training_with_copies(6, 0);
+    a_round(rig, 0, MSG__STATE_KEEP__STATE_LOCAL);
+    aggregator_goes(rig);
+    shepherd_on_signal(&rig->state);
+    for (int s = 0; s < 9; s++) {
+        beat(rig, W1, 0);
+        beat(rig, W2, 0);
+        tick(rig, 1000);
+        assert_int_not_equal(rig->state.phase, PHASE_DONE);
+    }
+    tick(rig, 1000);
+    assert_int_equal(rig->state.phase, PHASE_DONE);
+    assert_int_equal(rig->state.exit_status, 3);
+    rig_free(rig);
+}
+
 /* state_every above checkpoint_every: checkpoints between have no states, and nobody is asked for any; 1: every
  * boundary's are copied, whether there is a checkpoint or not, and what is not needed any more is deleted. */
 static void how_often(void **unused)
@@ -309,6 +383,8 @@ int main(void)
         cmocka_unit_test(a_checkpoint_waits_for_copies),
         cmocka_unit_test(a_copy_that_does_not_come),
         cmocka_unit_test(the_last_checkpoint),
+        cmocka_unit_test(the_last_checkpoint_waits_for_aggregators),
+        cmocka_unit_test(a_stop_without_its_aggregator),
         cmocka_unit_test(how_often),
         cmocka_unit_test(who_cannot_copy),
         cmocka_unit_test(a_state_on_its_way),

@@ -1,6 +1,7 @@
 /* The front's relay over real sockets: many members on one connection to a run's shepherd, none of
  * whose messages is missed, mixed up, or read by who comes after. */
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdlib.h>
@@ -9,6 +10,7 @@
 
 #include <cmocka.h>
 
+#include "base/file.h"
 #include "base/hand_over.h"
 #include "base/log.h"
 #include "base/mem.h"
@@ -395,6 +397,35 @@ static void next_shepherd(void **state)
     rig_destroy(rig);
 }
 
+/* A run's shepherd that takes its time to save has it, as when its run is paused; then it is killed. */
+static void a_front_that_stops(void **state)
+{
+    (void)state;
+    rig_t *rig = rig_new();
+    front_t *front = &rig->front;
+    char sh[] = "/bin/sh", flag[] = "-c", script[] = "trap '' TERM; echo ready; exec sleep 600";
+    char *words[] = {sh, flag, script, NULL};
+    err_t err = {0};
+    char *log_dir = mem_printf("%s/%s", rig->dir, rig->run->row.id);
+    assert_int_equal(file_make_dirs(log_dir, &err), 0);
+    free(log_dir);
+    front->children = children_new(rig->dir, SIGKILL);
+    assert_int_equal(children_spawn(front->children, rig->run->name, words, &err), 0);
+    for (bool ready = false; !ready;) {
+        char *said = children_log_tail(front->children, rig->run->name, 100);
+        ready = strstr(said, "ready") != NULL;
+        free(said);
+    }
+    front->now_ms = 1000;
+    front_on_signal(front);
+    for (int64_t ms = 2000; ms <= 60000; ms += 1000) front_tick(front, ms);
+    assert_false(front->finished);
+    for (; !front->finished; usleep(1000)) front_tick(front, 62000);
+    assert_int_equal(front->exit_status, 0);
+    children_destroy(&front->children);
+    rig_destroy(rig);
+}
+
 int main(void)
 {
     log_init("test", LOG_ERROR, LOG_LOGFMT);
@@ -404,6 +435,7 @@ int main(void)
         cmocka_unit_test(numbers),
         cmocka_unit_test(late_words),
         cmocka_unit_test(next_shepherd),
+        cmocka_unit_test(a_front_that_stops),
     };
     int failed = cmocka_run_group_tests_name("shepherd_front", tests, NULL, NULL);
     zsys_shutdown();

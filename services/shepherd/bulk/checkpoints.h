@@ -16,6 +16,7 @@ typedef struct {
     courier_job_t *job;              /* of a result that the shards hold; the courier's when busy */
     uint32_t round;                  /* of the job, while it is busy */
     bool last;                       /* the run ends with it: a signal came while it was written */
+    bool cut;                        /* an aggregator was lost while the last one was being saved */
     bool busy, holding;              /* holding: COMMIT of the open round says so */
     ledger_t ledger;                 /* of the boundary before the open round, if known */
     bool ledger_known, ledger_whole; /* whole: no inner state is with its worker only */

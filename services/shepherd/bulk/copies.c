@@ -24,7 +24,7 @@ static void ask(shepherd_t *self, copy_t *copy)
     const member_row_t *row = member_by_id(&self->roster, copy->worker);
     copy->asked_ms = self->now_ms;
     copy->missed = row ? 0 : copy->missed + 1;
-    if (!row) return;
+    if (!row || !members_shards_here(self)) return; /* an aggregator that is away takes none */
     char **endpoints = members_endpoints(&self->roster, (size_t)self->config->aggregators);
     Msg__Copy message = MSG__COPY__INIT;
     message.run_hash = self->run_hash;
@@ -123,6 +123,7 @@ bool copies_heard(shepherd_t *self, const Msg__Copied *copied)
     for (size_t i = 0; i < copies->list.n; i++) {
         copy_t *copy = &copies->list.at[i];
         if (strcmp(copy->state, copied->state) != 0) continue;
+        if (*copied->error && !members_shards_here(self)) continue; /* it is asked for again */
         if (!copy->done && settle(self, copy, copied->error)) last = true;
     }
     return last;

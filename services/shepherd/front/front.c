@@ -14,7 +14,6 @@
 
 enum {
     EXIT_DEPOSED = 5,
-    STOP_MS = 15000,
     EXPIRE_MS = 3600000, /* between two looks at submissions that broke off */
 };
 
@@ -253,9 +252,8 @@ void front_tick(front_t *self, int64_t now_ms)
     front_balance(self);
     if (self->leads && now_ms - self->uploads_ms > EXPIRE_MS)
         front_uploads_expire(self, FILES_EXPIRE);
-    if (!self->stopping) return;
-    bool late = now_ms - self->stop_ms > STOP_MS;
-    if (late || children_count(self->children, "") == 0) front_leave(self, 0);
+    /* Those that do not end in time are killed (front_runs_tick). */
+    if (self->stopping && children_count(self->children, "") == 0) front_leave(self, 0);
 }
 
 void front_leave(front_t *self, int exit_status)
@@ -268,7 +266,6 @@ void front_leave(front_t *self, int exit_status)
 void front_on_signal(front_t *self)
 {
     self->stopping = true;
-    self->stop_ms = self->now_ms;
     for (size_t i = 0; i < self->runs.n; i++) front_run_stop(self->runs.at[i]);
 }
 

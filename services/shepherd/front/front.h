@@ -104,7 +104,7 @@ struct front {
     char *program;
     bool leads, stopping, finished;
     int exit_status;
-    int64_t now_ms, stop_ms, balance_ms, uploads_ms;
+    int64_t now_ms, balance_ms, uploads_ms;
     uint32_t last_serial;
     uint64_t last_ticket, last_upload, n_event;
     bool swept;                    /* what the front before us began and did not finish is known */

@@ -64,6 +64,7 @@ void shards_lost(shepherd_t *self, const member_row_t *gone, const char *reason)
         return;
     }
     self->shards.lost_ms = self->now_ms;
+    self->checkpoints.cut = true;
     free(self->shards.reason);
     self->shards.reason = mem_printf(
         "aggregator %s, which holds shard %d of the parameters, is lost: %s", gone->id, gone->shard,
@@ -72,10 +73,18 @@ void shards_lost(shepherd_t *self, const member_row_t *gone, const char *reason)
     self->shards.endpoint[gone->shard] = mem_strdup(gone->endpoint);
 }
 
+/* Who stops a run waits for its end, and nothing is lost with a checkpoint that is not written. */
+static double patience_ms(const shepherd_t *self)
+{
+    enum { STOPPING_MS = 10000 };
+    double most = self->config->shard_wait_s * 1000;
+    return self->stopping && most > STOPPING_MS ? STOPPING_MS : most;
+}
+
 void members_wait_for_shards(shepherd_t *self)
 {
     if (self->phase < PHASE_OPEN || !self->shards.lost_ms) return;
-    if ((double)(self->now_ms - self->shards.lost_ms) >= self->config->shard_wait_s * 1000)
+    if ((double)(self->now_ms - self->shards.lost_ms) >= patience_ms(self))
         shepherd_fail(self, "%s", self->shards.reason);
 }
 

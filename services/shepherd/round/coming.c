@@ -41,8 +41,10 @@ void coming_moved(shepherd_t *self, const char *worker)
     VEC_PUSH(&self->round.moved, row);
 }
 
+/* An aggregator that is away takes no copy: then the maker is asked later (coming_tick). */
 static void ask(shepherd_t *self, work_t *lease, const member_row_t *maker)
 {
+    if (!members_shards_here(self)) return;
     char **endpoints = members_endpoints(&self->roster, (size_t)self->config->aggregators);
     Msg__Copy copy = MSG__COPY__INIT;
     copy.run_hash = self->run_hash;
@@ -89,6 +91,7 @@ void coming_heard(shepherd_t *self, const Msg__Copied *copied)
     for (int64_t k = 0; k < self->round.replicas; k++) {
         work_t *lease = &self->round.lease[k];
         if (!lease->coming || strcmp(lease->state_in, copied->state) != 0) continue;
+        if (*copied->error && !members_shards_here(self)) continue;
         if (*copied->error) *lease->maker = '\0'; /* it has not got it either */
         end_wait(self, lease);
     }

@@ -68,12 +68,17 @@ void rounds_copied(shepherd_t *self)
 {
     if (self->phase != PHASE_SAVE)
         checkpoint_start(self);
-    else if (!self->bulk.busy && !self->checkpoints.last)
+    else
         rounds_save(self);
 }
 
+/* What is not there yet calls again: copies, an aggregator that is away. */
 void rounds_save(shepherd_t *self)
 {
+    if (self->bulk.busy || self->checkpoints.last || self->copies.n_left > 0 ||
+        !members_shards_here(self))
+        return;
+    self->checkpoints.cut = false;
     courier_job_t *job = checkpoint_job(self, COURIER_SAVE);
     checkpoint_ledger(self, job);
     shepherd_start(self, job);
@@ -90,7 +95,7 @@ static void save(shepherd_t *self)
     if (self->checkpoints.last) return;
     bool here = self->copies.last == self->round.number;
     if (checkpoint_copies(self) && !here) copies_begin(self);
-    if (self->copies.n_left == 0) rounds_save(self);
+    rounds_save(self);
 }
 
 /* All leases are in; or those that were decided on; or by the run's policy enough of them. */
@@ -113,6 +118,7 @@ static bool closes(const shepherd_t *self)
 /* Validated, a round that closes, a run that ends: most messages find none of it. */
 void rounds_check(shepherd_t *self)
 {
+    if (self->phase == PHASE_SAVE) rounds_save(self);
     if (self->phase != PHASE_TRAIN || !self->round.started_ms) return;
     bool is_valid = self->round.n_part[WORK_DONE] == self->round.eval.n;
     bool ends = self->round.number >= self->config->rounds;
