@@ -169,8 +169,7 @@ static void refuse(plan_row_t *plan, member_row_t *compiler, const err_t *err)
 /* The first plan gives the layout, the later ones must have the same. */
 static int take_layout(shepherd_t *self, const Msg__PlanReply *reply, err_t *err)
 {
-    if (strlen(reply->plan) != HASH_HEX - 1)
-        return err_set(err, ERR_NET, "a plan without content hash");
+    if (!hash_is_name(reply->plan)) return err_set(err, ERR_NET, "a plan without content hash");
     layout_t layout = {0};
     data_kind_t kind = batch_kind(self->config->layout);
     if (layout_from_plan(reply, kind, (size_t)self->config->aggregators, &layout, err) < 0)
