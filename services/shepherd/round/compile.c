@@ -141,19 +141,16 @@ void plans_dispatch(shepherd_t *self)
     }
 }
 
-/* A plan that cannot be had: fatal when the model is wrong. Otherwise another compiler is asked, or
- * the same one again. */
+/* A plan that cannot be had. What is wrong with the model may be so for this target alone, which lacks f64, say: others
+ * go on. Otherwise another compiler is asked, or the same one again. */
 static void failed(shepherd_t *self, plan_row_t *plan, const Msg__PlanReply *reply)
 {
     log_event(LOG_ERROR, "compile_failed", "target=%s error=\"%s\"", plan->target, reply->error);
-    if (reply->model_at_fault) {
-        shepherd_fail(self, "%s", reply->error);
-        return;
-    }
     plan->state = PLAN_WANTED;
     plan->failed = plan->compiler;
     plan->unknown = reply->target_at_fault;
-    if (plan->unknown || plan->attempts >= MAX_ATTEMPTS) give_up(self, plan, reply->error);
+    if (reply->model_at_fault || plan->unknown || plan->attempts >= MAX_ATTEMPTS)
+        give_up(self, plan, reply->error);
 }
 
 /* It is no compiler of ours, or somebody speaks for it: it gets no more work on this connection. */
