@@ -7,6 +7,16 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/utf8.h"
+
+/* Names in it come from files and peers, and what is too long was cut anywhere. Whoever reads it, a terminal, a peer
+ * or a database, takes plain text. */
+static int finish(err_t *err)
+{
+    utf8_plain(err->text, true);
+    return -1;
+}
+
 int err_set(err_t *err, err_code_t code, const char *format, ...)
 {
     if (!err) return -1;
@@ -15,7 +25,7 @@ int err_set(err_t *err, err_code_t code, const char *format, ...)
     err->code = code;
     vsnprintf(err->text, sizeof err->text, format, args);
     va_end(args);
-    return -1;
+    return finish(err);
 }
 
 int err_set_errno(err_t *err, const char *format, ...)
@@ -29,7 +39,7 @@ int err_set_errno(err_t *err, const char *format, ...)
     va_end(args);
     size_t used = strlen(err->text);
     snprintf(err->text + used, sizeof err->text - used, ": %s", strerror(saved));
-    return -1;
+    return finish(err);
 }
 
 int err_prefix(err_t *err, const char *format, ...)
@@ -43,7 +53,7 @@ int err_prefix(err_t *err, const char *format, ...)
     va_end(args);
     size_t used = strlen(err->text);
     snprintf(err->text + used, sizeof err->text - used, "%s", old);
-    return -1;
+    return finish(err);
 }
 
 int err_about(err_t *err, const char *name)

@@ -33,7 +33,8 @@ typedef struct {
         text[1024]; /* names the thing, the place, the offending value and, where it can, the fix */
 } err_t;
 
-/* Set code and text (printf rules; truncated to fit). Always returns -1, so that callers can write
+/* Set code and text (printf rules; truncated to fit; UTF-8 without control characters but ends of lines and tabs: each
+ * byte of what is not becomes '?'). Always returns -1, so that callers can write
  * `return err_set(...)`. A NULL err is ignored. */
 int err_set(err_t *err, err_code_t code, const char *format, ...)
     __attribute__((format(printf, 3, 4)));

@@ -18,6 +18,12 @@ struct hash_stream {
     crypto_generichash_state state; /* 64-byte aligned by its type */
 };
 
+bool hash_is_name(const char *text)
+{
+    size_t n = strspn(text, "0123456789abcdef");
+    return n == HASH_HEX - 1 && !text[n];
+}
+
 hash_stream_t *hash_stream_new(void)
 {
     hash_stream_t *self = aligned_alloc(_Alignof(hash_stream_t), sizeof *self);

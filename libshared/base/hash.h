@@ -4,12 +4,16 @@
 #ifndef BASE_HASH_H
 #define BASE_HASH_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "base/err.h"
 
 enum { HASH_HEX = 65 }; /* 64 lower-case hex digits and NUL */
+
+/* A name as hash_content gives it, for names from outside. */
+bool hash_is_name(const char *text);
 
 /* BLAKE2b-256 of the bytes as hex. */
 void hash_content(const void *bytes, size_t n_bytes, char hex[HASH_HEX]);

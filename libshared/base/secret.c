@@ -13,6 +13,13 @@
 
 enum { LINE = 4096 };
 
+int secret_kind(const char *url)
+{
+    size_t n = strcspn(url, ":@=/?&");
+    if (url[n] && url[n] != ':') n = 0; /* "PASSWORD@HOST" */
+    return n < 20 ? (int)n : 20;
+}
+
 static const char *last_at(const char *text, const char *stop)
 {
     const char *at = NULL; /* the last: an unescaped @ in a password is still a password */
@@ -23,6 +30,7 @@ static const char *last_at(const char *text, const char *stop)
 
 const char *secret_next(const char *url, const char *from, size_t *n)
 {
+    bool redis = strncmp(url, "redis://", 8) == 0;
     const char *host = strstr(url, "://");
     host = host ? host + 3 : url;
     const char *at = last_at(host, "/?");
@@ -31,6 +39,11 @@ const char *secret_next(const char *url, const char *from, size_t *n)
     if (colon && colon >= from) {
         *n = (size_t)(at - colon - 1);
         return colon + 1;
+    }
+    /* Without a colon it is no user there, but a password. */
+    if (redis && at > host && !colon && host >= from) {
+        *n = (size_t)(at - host);
+        return host;
     }
     const char *key = strstr(from, "password="); /* libpq takes it, too */
     if (!key) return NULL;

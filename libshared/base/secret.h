@@ -7,12 +7,15 @@
 
 #include "base/err.h"
 
-/* The next password of a URL at or behind `from`: of USER:PASSWORD@HOST, then of each
+/* The next password of a URL at or behind `from`: of USER:PASSWORD@HOST (redis: PASSWORD@HOST, too), then of each
  * ?password=...; NULL: none is left. Borrowed from the text; `n` becomes its length. */
 const char *secret_next(const char *url, const char *from, size_t *n);
 
 /* Overwrite each password of a URL with '*', in place. Returns whether there was one. */
 bool secret_hide(char *url);
+
+/* How many of its first bytes an error may show of what should be a URL, and is none: a scheme. */
+int secret_kind(const char *url);
 
 /* At the start of a program: files and directories that it makes are its user's alone (umask 077),
  * or as the environment's PCP_UMASK says ("027", "022": also for a group, for everybody).

@@ -60,6 +60,18 @@ void utf8_add(str_t *out, const char *text, size_t n)
     }
 }
 
+void utf8_plain(char *text, bool lines)
+{
+    for (size_t n = strlen(text), i = 0, length; i < n; i += length) {
+        unsigned code = 0;
+        length = utf8_next(text + i, n - i, &code);
+        bool kept = lines && (code == '\n' || code == '\t');
+        if (length > 0 && (kept || !utf8_is_control(code))) continue;
+        if (length == 0) length = 1;
+        memset(text + i, '?', length);
+    }
+}
+
 void utf8_cut(char *to, size_t space, const char *text)
 {
     size_t n = strlen(text), at = 0;

@@ -19,6 +19,9 @@ bool utf8_is_control(unsigned code);
 /* Append text[0..n) with each byte that belongs to no character as U+FFFD, and NUL, too. */
 void utf8_add(str_t *out, const char *text, size_t n);
 
+/* In place: each byte of a control character, or of none at all, becomes '?'. With `lines` ends of lines and tabs stay. */
+void utf8_plain(char *text, bool lines);
+
 /* Copy as much of a text as fits into `space` bytes with its end, whole characters only. */
 void utf8_cut(char *to, size_t space, const char *text);
 

@@ -34,15 +34,9 @@ void object_dir_close(object_dir_t **self_p)
 }
 
 /* A hash comes from peers and manifests: it must not become a path of its own. */
-static bool is_hash(const char *text)
-{
-    size_t n = strspn(text, "0123456789abcdef");
-    return n == HASH_HEX - 1 && text[n] == '\0';
-}
-
 char *object_path(const object_dir_t *self, const char *hash, err_t *err)
 {
-    if (is_hash(hash)) return mem_printf("%s/%.2s/%s", self->root, hash, hash);
+    if (hash_is_name(hash)) return mem_printf("%s/%.2s/%s", self->root, hash, hash);
     err_set(err, ERR_ARG, "\"%.80s\" is no content hash (64 hex digits)", hash);
     return NULL;
 }

@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "base/random.h"
 #include "base/rng.h"
+#include "base/secret.h"
 #include "base/str.h"
 #include "store/liveness_driver.h"
 
@@ -29,9 +30,9 @@ liveness_t *liveness_open(const char *url, int64_t timeout_ms, err_t *err)
     if (str_starts(url, "redis://")) driver = &liveness_redis;
     if (!driver || timeout_ms < 0 || timeout_ms > 60000) {
         err_set(err, ERR_ARG,
-                "liveness: no backend for \"%.8s\"; give redis://HOST:PORT/DATABASE or "
+                "liveness: no backend for \"%.*s...\"; give redis://HOST:PORT/DATABASE or "
                 "memory:, and at most 60,000 ms",
-                url);
+                secret_kind(url), url);
         return NULL;
     }
     void *state = driver->open(url, timeout_ms ? timeout_ms : 500, err);

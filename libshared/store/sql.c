@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/secret.h"
 #include "base/str.h"
 
 struct sql {
@@ -87,12 +88,10 @@ sql_t *sql_open(const char *url, const sql_limits_t *limits, err_t *err)
     if (str_starts(url, "postgresql://") || str_starts(url, "postgres://")) driver = &sql_postgres;
     if (str_starts(url, "sqlite://")) driver = &sql_sqlite;
     if (!driver) {
-        /* Of what might hold a password, only the scheme is shown. */
-        const char *end = strstr(url, "://");
         err_set(err, ERR_ARG,
-                "store: no backend for \"%.*s\"; give postgresql://HOST/DATABASE or "
+                "store: no backend for \"%.*s...\"; give postgresql://HOST/DATABASE or "
                 "sqlite:///PATH",
-                end ? (int)(end - url < 20 ? end - url : 20) : 20, url);
+                secret_kind(url), url);
         return NULL;
     }
     void *state = driver->open(url, limits, err);

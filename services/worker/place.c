@@ -20,20 +20,6 @@ static int take_target(const worker_config_t *config, device_place_t *place, err
     return 0;
 }
 
-/* A driver's text is anything, and goes into HELLO. */
-static void clean(char *text)
-{
-    for (size_t n = strlen(text), i = 0; i < n;) {
-        unsigned code = 0;
-        size_t length = utf8_next(text + i, n - i, &code);
-        if (length > 0 && !utf8_is_control(code)) {
-            i += length;
-            continue;
-        }
-        for (size_t k = 0; k < (length ? length : 1); k++) text[i++] = '?';
-    }
-}
-
 int worker_place(worker_config_t *config, device_place_t *place, device_info_t *info, err_t *err)
 {
     const char *named = config->device   ? config->device
@@ -42,7 +28,7 @@ int worker_place(worker_config_t *config, device_place_t *place, device_info_t *
     if (device_place(named, place, err) < 0) return -1;
     if (config->device && config->target && take_target(config, place, err) < 0) return -1;
     if (target_runs_here(place->target, err) < 0 || device_look(place, info, err) < 0) return -1;
-    clean(info->text);
+    utf8_plain(info->text, false); /* a driver's text is anything, and goes into HELLO */
     free(config->target);
     config->target = mem_strdup(place->target);
     return 0;

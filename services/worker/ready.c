@@ -139,8 +139,7 @@ static int need_engine(trainer_t *self, const work_t *work, err_t *err)
 {
     if (judge_plan(self, work, err) < 0) return -1;
     if (self->engine && strcmp(self->plan, work->plan) == 0) return 0;
-    if (strlen(work->plan) != HASH_HEX - 1 ||
-        strspn(work->plan, "0123456789abcdef") != HASH_HEX - 1)
+    if (!hash_is_name(work->plan))
         return err_set(err, ERR_NET, "plan \"%.64s\" is no content hash", work->plan);
     ready_drop_engine(self);
     size_t n = 0;

@@ -201,11 +201,6 @@ static int fetch_object(const states_t *self, state_t *state, data_client_t *cli
 
 /* --- Finding and keeping --- */
 
-static bool is_name(const char *hash)
-{
-    return strlen(hash) == HASH_HEX - 1 && strspn(hash, "0123456789abcdef") == HASH_HEX - 1;
-}
-
 static const state_t *held_as(const states_t *self, const Msg__Lease *lease)
 {
     for (size_t i = 0; i < self->held.n; i++) {
@@ -256,7 +251,7 @@ int states_find(states_t *self, const Msg__Lease *lease, data_client_t *client, 
     *fresh = false;
     states_done(self);
     *self->lost = '\0';
-    if (named && !is_name(lease->state))
+    if (named && !hash_is_name(lease->state))
         return err_set(err, ERR_NET, "state \"%.64s\" is no content hash", lease->state);
     if (named || memory) *found = held_as(self, lease);
     if (*found) return 0;
@@ -278,8 +273,8 @@ int states_find(states_t *self, const Msg__Lease *lease, data_client_t *client, 
 const state_t *states_open(states_t *self, const char *hash, err_t *err)
 {
     states_done(self);
-    if (is_name(hash)) memcpy(self->read.hash, hash, HASH_HEX);
-    if (is_name(hash) && find_file(self, &self->read, INT64_MAX)) return &self->read;
+    if (hash_is_name(hash)) memcpy(self->read.hash, hash, HASH_HEX);
+    if (hash_is_name(hash) && find_file(self, &self->read, INT64_MAX)) return &self->read;
     self->read = (state_t){0};
     err_set(err, ERR_IO, "inner state %.12s is not in %s", hash, self->dir);
     return NULL;

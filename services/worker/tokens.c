@@ -90,8 +90,8 @@ tokens_t *tokens_new(const char *cache_dir, const tokens_which_t *which, err_t *
     const char *hash = which->hash;
     uint64_t n_tokens = which->n_tokens;
     int bytes = which->bytes;
-    if (strlen(hash) != HASH_HEX - 1 || strspn(hash, "0123456789abcdef") != HASH_HEX - 1 ||
-        n_tokens == 0 || n_tokens > (uint64_t)1 << 40 || (bytes != 1 && bytes != 2 && bytes != 4)) {
+    if (!hash_is_name(hash) || n_tokens == 0 || n_tokens > (uint64_t)1 << 40 ||
+        (bytes != 1 && bytes != 2 && bytes != 4)) {
         err_set(err, ERR_ARG, "token object \"%.64s\" with %llu tokens of %d bytes", hash,
                 (unsigned long long)n_tokens, bytes);
         return NULL;

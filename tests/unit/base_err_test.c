@@ -1,4 +1,5 @@
 /* base: errors as values; what they are about is said once. */
+#include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -54,8 +55,30 @@ static void test_long(void **state)
     assert_string_equal(err.text, "");
 }
 
+/* Names from files and peers move no cursor, and what was cut is still UTF-8. */
+static void test_plain(void **state)
+{
+    (void)state;
+    err_t err = {0};
+    err_set(&err, ERR_ARG, "tensor \"%s\":\n\tline", "\x1b[2J\xc2\x9bm caf\xc3\xa9 \xff\x7f\r");
+    assert_string_equal(err.text, "tensor \"?[2J??m caf\xc3\xa9 ???\":\n\tline");
+    err_prefix(&err, "\a%.2s: ", "x\xc3\xa9");
+    assert_string_equal(err.text, "?x?: tensor \"?[2J??m caf\xc3\xa9 ???\":\n\tline");
+    errno = ENOENT;
+    err_set_errno(&err, "\x1b]0;name\a");
+    assert_string_equal(err.text, "?]0;name?: No such file or directory");
+    char text[2001] = "x";
+    for (size_t i = 1; i + 2 < sizeof text; i += 2) memcpy(text + i, "\xc3\xa9", 3);
+    err_set(&err, ERR_ARG, "%s", text);
+    assert_int_equal(strlen(err.text), sizeof err.text - 1);
+    assert_string_equal(err.text + sizeof err.text - 3, "\xc3\xa9");
+    err_set(&err, ERR_ARG, "%s", text + 1);
+    assert_string_equal(err.text + sizeof err.text - 4, "\xc3\xa9?");
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_about), cmocka_unit_test(test_long)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_about), cmocka_unit_test(test_long),
+                                       cmocka_unit_test(test_plain)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -136,6 +136,8 @@ static void test_urls(void **state)
                          "redis://host/x",
                          "redis://host/1/2",
                          "redis://user:sesame@/1",
+                         "redis:sesame@h",
+                         "sesame@host:6379",
                          "http://host"};
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         err_t err = {0};

@@ -376,6 +376,71 @@ static void a_state_of_who_moved(void **unused)
     }
 }
 
+/* Of what a worker calls an inner state only what can be one is forgotten: no text of another length, and nothing that
+ * the run is made of. */
+static void names_that_lie(void **unused)
+{
+    (void)unused;
+    rig_t *rig = training_with_copies(9, 0);
+    a_round(rig, 0, MSG__STATE_KEEP__STATE_LOCAL);
+    char none[HASH_HEX], longer[2 * HASH_HEX] = "", stranger[HASH_HEX];
+    memset(none, 'z', HASH_HEX - 1);
+    none[HASH_HEX - 1] = '\0';
+    memset(longer, 'e', HASH_HEX + 7);
+    snprintf(stranger, HASH_HEX, "%064x", 77);
+    const bulk_t *bulk = &rig->state.bulk;
+    const char *plan = rig->state.plans.rows.at[0].hash;
+    assert_true(*plan && *bulk->train_hash);
+    const char *const lies[] = {
+        "x", none, longer, bulk->module_hash, bulk->train_hash, bulk->validation_hash, plan, ""};
+    for (size_t i = 0; i < sizeof lies / sizeof *lies; i++) copied(rig, W1, lies[i], "");
+    copied(rig, W1, stranger, "");
+    for (uint32_t i = 0; i < 5000; i++) copied(rig, W1, state_of(1000 + i, 9), "");
+    assert_true(rig->state.checkpoints.forget.n <= 5000);
+    a_round(rig, 1, MSG__STATE_KEEP__STATE_LOCAL);
+    const Msg__Forget *forget = only(rig, A, BODY(FORGET))->forget;
+    bool found = false;
+    for (size_t i = 0; i < forget->n_objects; i++) {
+        assert_int_equal(strlen(forget->objects[i]), HASH_HEX - 1);
+        found |= strcmp(forget->objects[i], stranger) == 0;
+        for (size_t k = 0; k < sizeof lies / sizeof *lies; k++)
+            assert_string_not_equal(forget->objects[i], lies[k]);
+    }
+    assert_true(found);
+    rig_free(rig);
+}
+
+/* A lease that is done with a state of no such name has none, so that a checkpoint's ledger can be read again; with one
+ * of the run's own objects, that object stays. */
+static void a_lease_with_such_a_name(void **unused)
+{
+    (void)unused;
+    char none[HASH_HEX];
+    memset(none, 'z', HASH_HEX - 1);
+    none[HASH_HEX - 1] = '\0';
+    rig_t *rig = training_with_copies(9, 0);
+    for (uint32_t round = 0; round < 3; round++) {
+        forget_sent(rig);
+        for (uint8_t w = W1; w <= W2; w++) {
+            ask(rig, w);
+            const Msg__Lease *lease = only(rig, w, BODY(LEASE))->lease;
+            SAY(rig, w, LEASE_DONE, lease_done, Msg__LeaseDone body = MSG__LEASE_DONE__INIT;
+                body.round = lease->round; body.replica = lease->replica; body.fence = lease->fence;
+                body.steps = lease->inner_steps; body.tokens = 60; body.mean_loss = 1;
+                body.state = lease->replica ? none : rig->state.bulk.module_hash);
+            inspected(rig, 1, "");
+        }
+        committed(rig, round, "");
+        assert_string_equal(rig->state.round.lease[1].state_in, "");
+    }
+    const Msg__Forget *forget = count(rig, A, BODY(FORGET), NULL)
+                                    ? only(rig, A, BODY(FORGET))->forget
+                                    : NULL;
+    for (size_t i = 0; forget && i < forget->n_objects; i++)
+        assert_string_not_equal(forget->objects[i], rig->state.bulk.module_hash);
+    rig_free(rig);
+}
+
 int main(void)
 {
     log_init("shepherd_copies_test", LOG_OFF, LOG_LOGFMT);
@@ -389,6 +454,8 @@ int main(void)
         cmocka_unit_test(who_cannot_copy),
         cmocka_unit_test(a_state_on_its_way),
         cmocka_unit_test(a_state_of_who_moved),
+        cmocka_unit_test(names_that_lie),
+        cmocka_unit_test(a_lease_with_such_a_name),
     };
     return cmocka_run_group_tests_name("shepherd_copies", tests, NULL, NULL);
 }

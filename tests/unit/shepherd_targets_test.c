@@ -56,6 +56,32 @@ static int told(const rig_t *rig, const char *name)
     return n;
 }
 
+/* A model may be nothing for one target, as of f64 for one that has none: its workers are refused, the run goes on. It ends
+ * where there is no other target. */
+static void nothing_for_one_target(void **unused)
+{
+    (void)unused;
+    for (int alone = 0; alone < 2; alone++) {
+        rig_t *rig = alone ? compiling(1) : training(1, 1, 1);
+        const char *target = alone ? "cpu:x" : "gpu:x";
+        if (!alone) {
+            forget_sent(rig);
+            hello_for(rig, W2, "w2", target);
+            ask(rig, C);
+            assert_string_equal(only(rig, C, BODY(COMPILE))->compile->target, target);
+        }
+        plan_reply_for(rig, target, "target has no f64", true);
+        assert_int_equal(rig->state.finished, alone);
+        if (!alone) {
+            const Msg__Fault *fault = only(rig, W2, BODY(FAULT))->fault;
+            assert_int_equal(fault->code, MSG__FAULT__CODE__REFUSED);
+            assert_non_null(strstr(fault->text, "gpu:x: target has no f64"));
+            assert_non_null(member_by_id(&rig->state.roster, "w1"));
+        }
+        rig_free(rig);
+    }
+}
+
 static void a_spare_of_the_target_takes_it_at_once(void **unused)
 {
     (void)unused;
@@ -196,6 +222,7 @@ static void plans_wait_for_a_lost_aggregator(void **unused)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(nothing_for_one_target),
         cmocka_unit_test(a_spare_of_the_target_takes_it_at_once),
         cmocka_unit_test(another_target_waits),
         cmocka_unit_test(it_comes_back_in_time),

@@ -164,8 +164,22 @@ void checkpoint_forget_state(checkpoints_t *self, const char *hash)
     VEC_PUSH(&self->forget, row);
 }
 
+/* Workers name inner states, and may lie: none is what the run is made of. */
+static bool is_of_run(const shepherd_t *self, const char *hash)
+{
+    const bulk_t *bulk = &self->bulk;
+    const char *const names[] = {bulk->module_hash, bulk->train_hash, bulk->validation_hash,
+                                 bulk->tokenizer_hash};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (strcmp(names[i], hash) == 0) return true;
+    for (size_t i = 0; i < self->plans.rows.n; i++)
+        if (strcmp(self->plans.rows.at[i].hash, hash) == 0) return true;
+    return false;
+}
+
 static bool is_needed(const shepherd_t *self, const char *hash)
 {
+    if (is_of_run(self, hash)) return true;
     for (int64_t k = 0; k < self->round.replicas; k++)
         if (strcmp(self->round.lease[k].state_in, hash) == 0 ||
             strcmp(self->round.lease[k].state_out, hash) == 0)
@@ -175,7 +189,9 @@ static bool is_needed(const shepherd_t *self, const char *hash)
 
 void checkpoint_unwanted(shepherd_t *self, const char *hash)
 {
-    if (!is_needed(self, hash)) checkpoint_forget_state(&self->checkpoints, hash);
+    enum { MOST = 4096 }; /* what is beyond stays there */
+    if (hash_is_name(hash) && self->checkpoints.forget.n < MOST && !is_needed(self, hash))
+        checkpoint_forget_state(&self->checkpoints, hash);
 }
 
 void checkpoint_forget(shepherd_t *self, bool hold)

@@ -101,6 +101,7 @@ static char *plain_text(const char *reason)
     str_fini(&text);
     for (char *at = copy; *at; at++)
         if ((unsigned char)*at < ' ' || *at == 127) *at = ' ';
+    utf8_plain(copy, false); /* there are others, of two bytes and more */
     return copy;
 }
 

@@ -64,18 +64,13 @@ static void give_up_about(front_t *self, front_member_t *client, const char *wha
 
 /* --- Announced --- */
 
-static bool hash_good(const char *hash)
-{
-    return strlen(hash) == HASH_HEX - 1 && strspn(hash, "0123456789abcdef") == HASH_HEX - 1;
-}
-
 /* NULL: good; a file whose name is not plain is called by its number. */
 static const char *check_file(const Msg__RunAsk *ask, size_t i, uint64_t *left)
 {
     const Msg__RunFile *file = ask->files[i];
     const char *wrong = front_name_fault(file->name);
     if (wrong) return wrong;
-    if (!hash_good(file->hash)) return "its hash is none";
+    if (!hash_is_name(file->hash)) return "its hash is none";
     if (file->size > *left) return "all are larger than this cluster takes (--upload-gib)";
     *left -= file->size;
     for (size_t k = 0; k < i; k++)
@@ -111,7 +106,7 @@ static bool ask_good(front_t *self, front_member_t *client, const Msg__RunAsk *a
         give_up_about(self, client, "the run's name", name);
         return false;
     }
-    if (key || !hash_good(ask->spec)) {
+    if (key || !hash_is_name(ask->spec)) {
         give_up(self, client, key ? key : "the hash of the submission is none");
         return false;
     }

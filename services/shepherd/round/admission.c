@@ -113,8 +113,7 @@ static void begin(shepherd_t *self, const Msg__LeaseDone *done, uint64_t windows
                         .sent_bytes = (int64_t)(done->sent_bytes & INT64_MAX),
                         .received_bytes = (int64_t)(done->received_bytes & INT64_MAX),
                         .norm2 = norm2};
-    bool hash = strlen(done->state) == HASH_HEX - 1;
-    snprintf(i->state, sizeof i->state, "%s", hash ? done->state : "");
+    snprintf(i->state, sizeof i->state, "%s", hash_is_name(done->state) ? done->state : "");
 }
 
 void admission_ask(shepherd_t *self, const Msg__LeaseDone *done, uint64_t windows)

@@ -141,19 +141,16 @@ void plans_dispatch(shepherd_t *self)
     }
 }
 
-/* A plan that cannot be had: fatal when the model is wrong. Otherwise another compiler is asked, or
- * the same one again. */
+/* A plan that cannot be had. What is wrong with the model may be so for this target alone, which lacks f64, say: others
+ * go on. Otherwise another compiler is asked, or the same one again. */
 static void failed(shepherd_t *self, plan_row_t *plan, const Msg__PlanReply *reply)
 {
     log_event(LOG_ERROR, "compile_failed", "target=%s error=\"%s\"", plan->target, reply->error);
-    if (reply->model_at_fault) {
-        shepherd_fail(self, "%s", reply->error);
-        return;
-    }
     plan->state = PLAN_WANTED;
     plan->failed = plan->compiler;
     plan->unknown = reply->target_at_fault;
-    if (plan->unknown || plan->attempts >= MAX_ATTEMPTS) give_up(self, plan, reply->error);
+    if (reply->model_at_fault || plan->unknown || plan->attempts >= MAX_ATTEMPTS)
+        give_up(self, plan, reply->error);
 }
 
 /* It is no compiler of ours, or somebody speaks for it: it gets no more work on this connection. */
@@ -169,8 +166,7 @@ static void refuse(plan_row_t *plan, member_row_t *compiler, const err_t *err)
 /* The first plan gives the layout, the later ones must have the same. */
 static int take_layout(shepherd_t *self, const Msg__PlanReply *reply, err_t *err)
 {
-    if (strlen(reply->plan) != HASH_HEX - 1)
-        return err_set(err, ERR_NET, "a plan without content hash");
+    if (!hash_is_name(reply->plan)) return err_set(err, ERR_NET, "a plan without content hash");
     layout_t layout = {0};
     data_kind_t kind = batch_kind(self->config->layout);
     if (layout_from_plan(reply, kind, (size_t)self->config->aggregators, &layout, err) < 0)
