@@ -211,18 +211,19 @@ static int make_range(data_client_t *self, transfer_t *transfer, size_t s, size_
         out->header.replica = delta->replica;
         out->header.fence = delta->fence;
         out->header.weight = delta->weight;
-        out->header.codec = (uint8_t)delta->codec;
+        out->header.codec = (uint8_t)(delta->codec | (delta->exact_from ? WIRE_EXACT : 0));
         out->header.total = delta->of;
         out->header.vector = transfer->pick ? WIRE_LATE : 0;
         const codec_t *codec = codec_find_id(delta->codec, err);
         if (!codec) return -1;
-        out->n_out = codec_most(codec, (size_t)n);
-        out->out = codec_view(codec, values + begin);
+        const codec_chunk_t as = codec_chunk(codec, begin, (size_t)n, delta->exact_from);
+        out->n_out = codec_chunk_most(&as);
+        out->out = codec_chunk_view(&as, values + begin);
         out->lend = out->out != NULL;
         if (out->out) return codec_check(values + begin, (size_t)n, err);
         out->out = self->scratch;
-        return codec_encode(codec, values + begin, (size_t)n, self->scratch, MSG_PAYLOAD_BYTES,
-                            &out->n_out, err);
+        return codec_chunk_encode(&as, values + begin, self->scratch, MSG_PAYLOAD_BYTES,
+                                  &out->n_out, err);
     }
     bool sends = values || transfer->source;
     out->header.vector = transfer->vector;

@@ -154,11 +154,12 @@ void data_sent_clear(data_sent_t *self); /* another update */
 /* One replica's pseudo-gradient, encoded chunk by chunk. */
 typedef struct {
     uint32_t round, replica, fence;
-    uint64_t weight;   /* steps trained */
-    uint32_t codec;    /* id (outer/codec.h) */
-    uint32_t of;       /* replicas of the round, for who asks ahead (below); 0: nobody does */
-    data_sent_t *sent; /* what came of it, kept up to date; NULL: nobody wants to know */
-    bool late;         /* it is a late lease's, and `sent` is of the same update under the names
+    uint64_t weight;     /* steps trained */
+    uint32_t codec;      /* id (outer/codec.h) */
+    uint64_t exact_from; /* states begin there, which are not encoded; 0: there are none */
+    uint32_t of;         /* replicas of the round, for who asks ahead (below); 0: nobody does */
+    data_sent_t *sent;   /* what came of it, kept up to date; NULL: nobody wants to know */
+    bool late;           /* it is a late lease's, and `sent` is of the same update under the names
                         * before: aggregators that have kept what came of it get only the rest */
 } data_delta_t;
 int data_put_delta(data_client_t *self, const uint64_t *bounds, const data_delta_t *which,

@@ -71,6 +71,9 @@ enum {
  * how many are, 0 where the round is over. Aggregators of an older version send the request's own back. */
 enum { WIRE_LATE = 1, WIRE_HERE = 2 };
 
+/* With `codec` of PUT_DELTA: the states in it are exact (outer/codec.h, codec_chunk_t). */
+enum { WIRE_EXACT = 0x80 };
+
 typedef struct {
     wire_type_t type;
     uint8_t codec, code, flags;

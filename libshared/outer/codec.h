@@ -94,4 +94,26 @@ void codec_feedback(const codec_t *codec, const float *error, float *values, siz
 int codec_residual(const codec_t *codec, const float *a, size_t n, uint8_t *scratch, float *error,
                    err_t *err);
 
+/* A chunk whose last values are states of the model. These are means, no gradients: what error feedback adds of an
+ * earlier round would make another statistic of them (a variance below zero), and a counter's step would be the
+ * scale of the parameters in its block. They go as f32 behind the encoding of the others. */
+typedef struct {
+    const codec_t *codec; /* of all but the last n_exact values */
+    size_t n, n_exact;
+} codec_chunk_t;
+
+/* Elements [begin, begin + n) of a vector whose states begin at exact_from; 0: it has none. */
+codec_chunk_t codec_chunk(const codec_t *codec, uint64_t begin, size_t n, uint64_t exact_from);
+
+/* As those of whole chunks above, which they are where n_exact is 0. */
+size_t codec_chunk_most(const codec_chunk_t *self);
+bool codec_chunk_fits(const codec_chunk_t *self, size_t n_bytes);
+const float *codec_chunk_view(const codec_chunk_t *self, const void *bytes);
+int codec_chunk_encode(const codec_chunk_t *self, const float *values, uint8_t *out, size_t space,
+                       size_t *n_bytes, err_t *err);
+int codec_chunk_decode(const codec_chunk_t *self, const uint8_t *bytes, size_t n_bytes,
+                       float *values, err_t *err);
+int codec_chunk_residual(const codec_chunk_t *self, const float *a, uint8_t *scratch, float *error,
+                         err_t *err);
+
 #endif

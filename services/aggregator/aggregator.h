@@ -44,7 +44,7 @@ typedef struct {
     uint32_t fence;     /* of the chunks held */
     uint32_t min_fence; /* lower ones are refused */
     uint64_t weight;
-    const codec_t *codec;
+    uint8_t codec; /* as PUT_DELTA says it */
     size_t n_have;
     held_chunk_t *chunk; /* by chunk of the fragment */
     uint32_t damaged;    /* chunks that did not arrive as they were sent */

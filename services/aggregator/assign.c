@@ -179,7 +179,7 @@ void on_assign(void *state, const msg_peer_t *from, const msg_envelope_t *messag
     if (self->assigned) fences_assigned(self, assign->holders);
     assigned.shard = assign->shard;
     assigned.down_codec = self->assigned ? self->meta.down : 0;
-    assigned.ahead = assigned.holders = true;
+    assigned.ahead = assigned.holders = assigned.exact = true;
     assigned.error = err.text;
     MSG_SEND(self->out, from, message->id, ASSIGNED, assigned, &assigned);
     log_event(err.code ? LOG_ERROR : LOG_INFO, "assigned",

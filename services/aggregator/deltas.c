@@ -23,13 +23,26 @@ contribution_t *contribution(const aggregator_t *self, uint32_t replica, uint32_
     return &self->from[(size_t)replica * self->meta.fragments + fragment];
 }
 
+/* How `count` elements from `begin` on are encoded, as PUT_DELTA's `codec` says. */
+static int chunk_code(const aggregator_t *self, uint8_t codec, uint64_t begin, size_t count,
+                      codec_chunk_t *out, err_t *err)
+{
+    const codec_t *found = codec_find_id(codec & ~(uint32_t)WIRE_EXACT, err);
+    if (!found) return -1;
+    *out = codec_chunk(found, begin, count, codec & WIRE_EXACT ? self->meta.averaged_from : 0);
+    return 0;
+}
+
 /* Round to nearest even is symmetric, so adding the negated values takes out exactly what was
  * added. `bytes` is the encoded chunk, `chunk` one of the fragment's. */
 static int subtract(aggregator_t *self, const fragment_t *part, const contribution_t *from,
                     size_t chunk, const uint8_t *bytes, err_t *err)
 {
-    size_t n = (size_t)chunk_count(self, part->first + chunk);
-    if (codec_decode(from->codec, bytes, from->chunk[chunk].n, self->scratch, n, err) < 0)
+    size_t of_range = part->first + chunk, n = (size_t)chunk_count(self, of_range);
+    uint64_t begin = self->meta.begin + (uint64_t)of_range * MSG_CHUNK_FLOATS;
+    codec_chunk_t as;
+    if (chunk_code(self, from->codec, begin, n, &as, err) < 0 ||
+        codec_chunk_decode(&as, bytes, from->chunk[chunk].n, self->scratch, err) < 0)
         return -1;
     for (size_t i = 0; i < n; i++) self->scratch[i] = -self->scratch[i];
     return fixed_sum_add(part->sum, chunk * MSG_CHUNK_FLOATS, self->scratch, n, from->weight, err);
@@ -145,8 +158,9 @@ static bool is_misshapen(const aggregator_t *self, const wire_header_t *header, 
 {
     const contribution_t *from = contribution(self, header->replica, header->fragment);
     const fragment_t *part = &self->fragment[header->fragment];
-    const codec_t *codec = codec_find_id(header->codec, err);
-    if (!codec) return true;
+    codec_chunk_t as;
+    if (chunk_code(self, header->codec, header->begin, (size_t)header->count, &as, err) < 0)
+        return true;
     int64_t chunk = range_chunk(self, header);
     if (chunk < 0)
         err_set(err, ERR_ARG, "%llu elements at %llu are no chunk of [%llu, %llu)",
@@ -156,9 +170,9 @@ static bool is_misshapen(const aggregator_t *self, const wire_header_t *header, 
         err_set(err, ERR_ARG, "%llu elements at %llu are no chunk of fragment %u",
                 (unsigned long long)header->count, (unsigned long long)header->begin,
                 header->fragment);
-    else if (!codec_fits(codec, (size_t)header->count, n))
+    else if (!codec_chunk_fits(&as, n))
         err_set(err, ERR_ARG, "%llu elements in %zu bytes", (unsigned long long)header->count, n);
-    else if (from->n_have && (from->weight != header->weight || from->codec != codec))
+    else if (from->n_have && (from->weight != header->weight || from->codec != header->codec))
         err_set(err, ERR_ARG, "weight or codec changed on the way");
     else
         return false;
@@ -178,10 +192,12 @@ static wire_nack_t add(aggregator_t *self, const wire_header_t *header, size_t c
                        const void *payload, size_t n, uint64_t at, err_t *err)
 {
     contribution_t *from = contribution(self, header->replica, header->fragment);
-    const codec_t *codec = codec_find_id(header->codec, NULL);
     size_t count = (size_t)header->count;
-    const float *values = codec_view(codec, payload); /* the sum refuses NaN and Inf itself */
-    if (!values && codec_decode(codec, payload, n, self->scratch, count, err) < 0) {
+    codec_chunk_t as;
+    if (chunk_code(self, header->codec, header->begin, count, &as, err) < 0)
+        return NACK_BAD_MESSAGE;
+    const float *values = codec_chunk_view(&as, payload); /* the sum refuses NaN and Inf itself */
+    if (!values && codec_chunk_decode(&as, payload, n, self->scratch, err) < 0) {
         /* Of no layout of the codec's, or a block's scale is not finite. */
         inspect_refuse(self, header, err->code == ERR_SHAPE ? "shape" : "finite", err->text);
         return 0;
@@ -195,7 +211,7 @@ static wire_nack_t add(aggregator_t *self, const wire_header_t *header, size_t c
     double norm2 = admission_norm2(values, count); /* before scratch is used again */
     if (at == NOT_YET && journal_append(&self->disk.journal, header, payload, n, &at, err) > 0)
         aggregator_degraded(self, "deltas of the open round", err);
-    from->codec = codec;
+    from->codec = header->codec;
     from->weight = header->weight;
     from->chunk[chunk] = (held_chunk_t){at, (uint32_t)n, norm2};
     from->n_have++;

@@ -61,7 +61,7 @@ void late_keep(aggregator_t *self, uint32_t replica, uint32_t fragment)
     late_t late = {.round = self->meta.round,
                    .replica = replica,
                    .fragment = fragment,
-                   .codec = (uint8_t)from->codec->id,
+                   .codec = from->codec,
                    .weight = from->weight,
                    .n_chunk = self->fragment[fragment].n_chunk};
     if (journal_open_unnamed(&late.file, self->disk.dir, &err) < 0) return;

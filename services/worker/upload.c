@@ -10,6 +10,7 @@ static int put(trainer_t *trainer, const Msg__Lease *lease, uint64_t steps, err_
                           .fence = lease->fence,
                           .weight = steps < lease->inner_steps ? steps : lease->weight,
                           .codec = trainer->codec->id,
+                          .exact_from = lease->exact_from,
                           .of = lease->ahead,
                           .sent = &trainer->sent,
                           .late = lease->lag > 0};

@@ -39,6 +39,7 @@ parameters() {
     local bytes=$((4 * $(sed -n 's/.*: \([0-9]*\) parameters in .*/\1/p' "$1.txt" | head -n 1)))
     tail -c "$bytes" "$1/checkpoint/latest/model.safetensors"
 }
+hash() { sha256sum | head -c 64; }
 last_number() { parameters "$1" | tail -c 4 | od -An -tf4 | tr -d ' '; }
 
 begin calm mlp.mlir records:data
@@ -81,6 +82,17 @@ begin experts moe.mlir records:rows
 check "a mixture of experts trains on records" test $? -eq 0
 check "and what it returns beside the loss is named" grep -q "results that nothing reads: 1 (result\[1\]\['balance'\]" experts.txt
 loses_one experts moe.mlir records:rows
+
+# --- codecs leave states alone ---
+# A counter's steps are thousands of times those of a parameter: as the scale of their block they would make all of them zero.
+begin little mlp.mlir records:data --rounds 1 --lr 0.0001 --codec int8
+begin more mlp.mlir records:data --rounds 40 --lr 0.0001 --codec int8
+check "parameters beside a counter are trained with int8" test "$(parameters little | head -c -4 | hash)" != "$(parameters more | head -c -4 | hash)"
+check "and the counter is right" test "$(last_number more)" = 160
+# Error feedback would add a variance's way of earlier rounds to it again, until it is below zero.
+begin sparse convnet.mlir records:images --rounds 40 --codec topk
+variances() { parameters "$1" | tail -c 16 | od -An -tf4; }
+check "running variances are above zero with topk" test -z "$(variances sparse | grep -e - -e nan)"
 
 # --- it goes on ---
 check "the run goes on for two more rounds" timeout $((100 * slow)) "$bin/pcp" train --resume calm --rounds 202

@@ -57,6 +57,44 @@ static void a_rule_that_keeps_nothing(void **unused)
     remove_root(root);
 }
 
+/* Whatever the codec of updates, states become the mean of the replicas', also when a chunk was taken out of the sum again, and of
+ * what a restart reads back. */
+static void states_are_exact(void **unused)
+{
+    (void)unused;
+    static const char *const codecs[] = {"topk", "int8", "f32"};
+    char *root = new_root();
+    rig_t *rig = rig_open(root, true);
+    rig->states = MSG_CHUNK_FLOATS - 5000; /* in both chunks */
+    assign(rig, 0, N);
+    put_init(rig);
+    for (uint32_t k = 0; k < K; k++)
+        for (int chunk = 0; chunk < 2; chunk++)
+            assert_int_equal(put_delta(rig, 0, k, 1, weights[k], chunk, codecs[k]), WIRE_ACK);
+    assert_true(inspect(rig, 0, 1, weights[0])->complete);
+    assert_string_equal(rig->inspected.reason, "");
+    fence(rig, 0, 0, 2); /* what came is taken out; half of it comes again */
+    for (int chunk = 0; chunk < 2; chunk++)
+        assert_int_equal(put_delta(rig, 0, 0, 2, weights[0], chunk, "topk"), WIRE_ACK);
+    rig_close(rig);
+
+    rig = rig_open(root, true);
+    rig->states = MSG_CHUNK_FLOATS - 5000;
+    assert_int_equal(aggregator_holds(&rig->state)->n_shares, K);
+    commit(rig, 0, (const uint32_t[]){2, 1, 1}, weights);
+    assert_string_equal(rig->error, "");
+    float *theta = get_params(rig, 1);
+    for (uint64_t i = rig->states; i < N; i++) {
+        double want = (double)value(9, i);
+        for (uint32_t k = 0; k < K; k++)
+            want -= (double)weights[k] / 60 * (double)value(k, i) / (k == 0 ? 2 : 1);
+        assert_true(fabs(want - (double)theta[i]) < 0x1p-22);
+    }
+    free(theta);
+    rig_close(rig);
+    remove_root(root);
+}
+
 /* COMMIT of a replica and fragment each, as numbers in tens and ones. */
 static void commit_fragments(rig_t *rig, uint32_t round, const uint32_t *which, size_t n)
 {
@@ -202,6 +240,7 @@ int main(void)
     log_init(PROGRAM, LOG_OFF, LOG_LOGFMT);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_rule_that_keeps_nothing),
+        cmocka_unit_test(states_are_exact),
         cmocka_unit_test(fragments_are_stepped_alone),
         cmocka_unit_test(slots_of_before_are_refused),
     };

@@ -38,9 +38,11 @@ typedef struct {
     int n_committed;
     uint32_t missing[K], n_missing, committed_round; /* of the last COMMITTED */
     double norm2;
-    bool has_state;          /* of the last ASSIGNED */
-    uint64_t attempt;        /* of the next ASSIGN */
-    const char *rule;        /* its outer rule; NULL: nesterov */
+    bool has_state;   /* of the last ASSIGNED */
+    uint64_t attempt; /* of the next ASSIGN */
+    const char *rule; /* its outer rule; NULL: nesterov */
+    uint64_t
+        states; /* where the model's states begin, which updates have exactly; 0: it has none */
     uint32_t fragments;      /* its; 0: 1 */
     bool holders;            /* ASSIGN says that FENCE says who has which lease */
     const keys_card_t *card; /* of who sends data; NULL: none */
@@ -196,6 +198,7 @@ static void assign_as(rig_t *rig, uint64_t begin, uint64_t end, uint32_t round, 
     body.outer_lr = LR;
     body.outer_momentum = MU;
     body.fragments = rig->fragments ? rig->fragments : 1;
+    body.averaged_from = rig->states;
     body.outer_rule = outer_rule_find(rig->rule ? rig->rule : "nesterov", NULL)->id;
     body.down_codec = way_down ? codec_find(way_down, NULL)->id : 0;
     body.run_hash = RUN;
@@ -317,16 +320,17 @@ static wire_type_t put_trained(rig_t *rig, uint32_t trained, uint32_t round, uin
     float *values = calloc(header.count, sizeof *values);
     for (uint64_t i = 0; i < header.count; i++)
         values[i] = value(100 * trained + k, header.begin + i) / (float)held;
-    size_t most = codec_most(codec, header.count), n;
+    const codec_chunk_t as = codec_chunk(codec, header.begin, header.count, rig->states);
+    size_t most = codec_chunk_most(&as), n;
     uint8_t *bytes = malloc(most);
-    assert_int_equal(codec_encode(codec, values, header.count, bytes, most, &n, NULL), 0);
+    assert_int_equal(codec_chunk_encode(&as, values, bytes, most, &n, NULL), 0);
     header.round = round;
     header.replica = k;
     header.fence = held;
     header.weight = weight;
     header.total = rig->of;
     header.vector = vector;
-    header.codec = (uint8_t)codec->id;
+    header.codec = (uint8_t)(codec->id | (rig->states ? WIRE_EXACT : 0));
     header.fragment = rig->fragments > 1 ? (uint16_t)chunk : 0; /* 2: a chunk each */
     wire_type_t type = data(rig, header, bytes, n);
     free(values);

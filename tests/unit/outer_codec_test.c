@@ -167,6 +167,53 @@ static void test_codec_feedback(void **state)
     assert_int_equal(codec_residual(codec, a, N, scratch, error, NULL), -1);
 }
 
+/* A chunk in which states begin at `at`: of these nothing is left out, and the rest is as without them. */
+static void chunk_with_states(const codec_t *codec, uint64_t at)
+{
+    enum { BEGIN = 1000, N = CODEC_BLOCK + 500, MOST = 5 * N + 64 };
+    static float values[N], back[N], alone[N], error[N];
+    static uint8_t bytes[MOST], apart[MOST];
+    const codec_chunk_t chunk = codec_chunk(codec, BEGIN, N, at);
+    size_t n = N - chunk.n_exact, n_bytes = 0, n_apart = 0;
+    assert_int_equal(n, at == 0 || at > BEGIN + N ? N : at < BEGIN ? 0 : at - BEGIN);
+    for (size_t i = 0; i < N; i++)
+        values[i] = (float)rng_normal(5, i) *
+                    (i < n ? 1e-3f : 1e3f); /* as a counter beside weights */
+    size_t most = codec_chunk_most(&chunk);
+    assert_int_equal(codec_chunk_encode(&chunk, values, bytes, MOST, &n_bytes, NULL), 0);
+    assert_true(n_bytes <= most && codec_chunk_fits(&chunk, n_bytes));
+    assert_int_equal(codec_chunk_encode(&chunk, values, bytes, most - 1, &n_bytes, NULL), -1);
+    assert_int_equal(codec_chunk_encode(&chunk, values, bytes, most, &n_bytes, NULL), 0);
+    assert_int_equal(codec_chunk_decode(&chunk, bytes, n_bytes, back, NULL), 0);
+    assert_memory_equal(back + n, values + n, chunk.n_exact * sizeof *back);
+    assert_int_equal(codec_encode(codec, values, n, apart, MOST, &n_apart, NULL), 0);
+    assert_int_equal(n_bytes, n_apart + 4 * chunk.n_exact);
+    assert_memory_equal(bytes, apart, n_apart);
+    assert_int_equal(codec_decode(codec, apart, n_apart, alone, n, NULL), 0);
+    assert_memory_equal(back, alone, n * sizeof *back);
+    assert_int_equal(codec_chunk_residual(&chunk, values, apart, error, NULL), 0);
+    for (size_t i = 0; i < N; i++) assert_true(error[i] == values[i] - back[i]);
+
+    err_t err = {0};
+    for (size_t cut = 1; cut <= n_bytes; cut += 997) {
+        assert_int_equal(codec_chunk_decode(&chunk, bytes, n_bytes - cut, back, &err), -1);
+        assert_int_equal(err.code, ERR_SHAPE);
+    }
+    values[N - 1] = NAN;
+    assert_int_equal(codec_chunk_encode(&chunk, values, bytes, MOST, &n_bytes, &err), -1);
+    assert_int_equal(err.code, ERR_NUMERIC);
+    assert_int_equal(codec_chunk_residual(&chunk, values, apart, error, NULL), -1);
+}
+
+static void test_codec_chunk(void **state)
+{
+    (void)state;
+    static const uint64_t from[] = {0, 1, 1000, 1001, 5095, 5096, 5595, 5596, 9999};
+    for (int c = 0; c < N_CODECS; c++)
+        for (size_t i = 0; i < sizeof from / sizeof *from; i++)
+            chunk_with_states(codec_find(codec_names[c], NULL), from[i]);
+}
+
 /* bf16 rounds in integers here and by way of f64 in base/half.h: the same bits for every upper
  * half, with the lower half below, at and above the middle. */
 static void test_codec_bf16_rounds(void **state)
@@ -358,6 +405,7 @@ int main(void)
         cmocka_unit_test(test_codec_extremes),
         cmocka_unit_test(test_codec_topk),
         cmocka_unit_test(test_codec_feedback),
+        cmocka_unit_test(test_codec_chunk),
         cmocka_unit_test(test_codec_random_bytes),
         cmocka_unit_test(test_codec_int8_number_by_number),
         cmocka_unit_test(test_codec_e3m0_number_by_number),

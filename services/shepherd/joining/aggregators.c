@@ -153,6 +153,7 @@ void on_assigned(void *state, const msg_peer_t *from, const msg_envelope_t *mess
     *row->busy = '\0';
     row->ahead = answer->ahead;
     row->holders = answer->holders;
+    row->exact = answer->exact;
     if (*answer->error) {
         shepherd_fail(self, "aggregator %s: %s", row->id, answer->error);
         return;

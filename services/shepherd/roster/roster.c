@@ -169,6 +169,13 @@ bool members_ahead(const roster_t *self)
     return true;
 }
 
+bool members_exact(const roster_t *self)
+{
+    for (size_t i = 0; i < self->others.n; i++)
+        if (self->others.at[i]->shard >= 0 && !self->others.at[i]->exact) return false;
+    return true;
+}
+
 size_t members_with_shard(const roster_t *self)
 {
     size_t n = 0;

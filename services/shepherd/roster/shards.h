@@ -11,6 +11,7 @@ typedef struct {
     char *reason, **endpoint; /* why; where the lost ones were, by shard */
     bool keeping;             /* the shards hold the round: ASSIGN says keep */
     bool ahead;               /* all of them answer who asks ahead; as leases are given */
+    bool exact;               /* all of them take updates with exact states; the same */
     uint64_t attempt;         /* at giving ranges; no other process has the same */
 } shards_t;
 

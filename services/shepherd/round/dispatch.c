@@ -195,6 +195,7 @@ void work_dispatch(shepherd_t *self)
     }
     char **endpoints = members_endpoints(&self->roster, (size_t)self->config->aggregators);
     self->shards.ahead = members_ahead(&self->roster);
+    self->shards.exact = members_exact(&self->roster);
     if (round->stirred) give_all(self, endpoints);
     for (size_t i = 0; !round->stirred && i < round->asked.n; i++) {
         member_row_t *row = member_by_serial(&self->roster, round->asked.at[i]);

@@ -1,5 +1,6 @@
 /* One piece of work to one worker: what its message says. Who gets which is dispatch.c. */
 #include <stdio.h>
+#include <string.h>
 
 #include "base/log.h"
 #include "data/token_bytes.h"
@@ -53,6 +54,13 @@ static uint32_t ahead(const shepherd_t *self)
     return self->shards.ahead && !last ? (uint32_t)self->round.replicas : 0;
 }
 
+/* Where the states begin that no codec may touch; 0: there are none, or the codec leaves all as it is. */
+static uint64_t exact_from(const shepherd_t *self)
+{
+    bool codes = strcmp(self->config->codec, "f32") != 0;
+    return codes && self->shards.exact ? (uint64_t)self->config->averaged_from : 0;
+}
+
 /* Its range and what it begins with are the store's. */
 static void fill_lease(const shepherd_t *self, uint32_t replica, const member_row_t *worker,
                        Msg__Lease *lease)
@@ -78,6 +86,7 @@ static void fill_lease(const shepherd_t *self, uint32_t replica, const member_ro
     lease->hand_over = lease->keep_state == MSG__STATE_KEEP__STATE_LOCAL &&
                        !self->checkpoints.at_hand;
     lease->codec = self->codec;
+    lease->exact_from = exact_from(self);
     lease->down_codec = self->down_codec;
     lease->ahead = ahead(self);
     lease->run_hash = self->run_hash;
