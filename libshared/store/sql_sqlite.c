@@ -2,10 +2,12 @@
  */
 #include <sqlite3.h>
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/clock.h"
 #include "store/sql.h"
@@ -141,6 +143,10 @@ static int lite_connect(void *state, err_t *err)
     /* Who only reads a file in WAL mode still maps its index. */
     int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_FULLMUTEX;
     if (!self->read_only) flags |= SQLITE_OPEN_CREATE;
+    if (self->read_only && strcmp(self->path, ":memory:") != 0 && access(self->path, F_OK) < 0 &&
+        errno == ENOENT)
+        return err_set(err, ERR_SCHEMA,
+                       "store: %s: no such file (`pcp db migrate` makes a new one)", self->path);
     int code = sqlite3_open_v2(self->path, &self->db, flags, NULL);
     if (code == SQLITE_OK) code = sqlite3_busy_timeout(self->db, (int)self->busy_ms);
     if (code == SQLITE_OK)

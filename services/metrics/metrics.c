@@ -209,7 +209,8 @@ static void count_lost(const heard_t *h)
 void metrics_on_event(metrics_t *self, const Msg__Event *event, int64_t now_ms)
 {
     heard_t h = {.self = self, .event = event, .now_ms = now_ms};
-    bool runs = event->body_case != MSG__EVENT__BODY_REFUSALS; /* a front refuses, too */
+    /* What a front tells of workers, and what it refuses, is of no run. */
+    bool runs = *event->run && event->body_case != MSG__EVENT__BODY_REFUSALS;
     series_t *run = runs ? series_get(self->series, SCOPE_RUN, event->run, "", now_ms) : NULL;
     self->heard_ms = now_ms;
     series_add(series_self(self->series), M_EVENTS, 1);

@@ -137,7 +137,8 @@ static int run(const options_t *o, const config_args_t *args, err_t *err)
     if (args->n_operands > 0)
         return err_set(err, ERR_ARG, "unexpected word \"%s\"", args->operands[0]);
     if (!o->store) return err_set(err, ERR_ARG, "say which records: --store URL");
-    store_options_t limits = {.connect_ms = o->wait_ms, .statement_ms = o->wait_ms};
+    store_options_t limits = {
+        .connect_ms = o->wait_ms, .statement_ms = o->wait_ms, .read_only = true};
     store_t *store = store_open(o->store, &limits, err);
     int rc = store ? store_check(store, err) : -1;
     if (rc == 0) rc = o->verify ? verify(o, store, err) : list(o, store, err);

@@ -229,7 +229,6 @@ static int take_steps(job_t *self, err_t *err)
         compare_print(&report, o->every, stdout);
     else
         output_value(format, compare_json(&report), stdout);
-    if (fflush(stdout) != 0) return err_set_errno(err, "standard output");
     return judge(self, err);
 }
 

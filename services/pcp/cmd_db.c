@@ -70,7 +70,7 @@ static int run(const void *options, const config_args_t *args, err_t *err)
     if (!migrate && strcmp(verb, "status") != 0)
         return err_set(err, ERR_ARG, "say one of: migrate, status");
     if (!o->store) return err_set(err, ERR_ARG, "say which database: --store URL (or PCP_STORE)");
-    store_options_t limits = {.statement_ms = o->wait_ms};
+    store_options_t limits = {.statement_ms = o->wait_ms, .read_only = !migrate};
     store_t *store = store_open(o->store, &limits, err);
     int rc = store ? 0 : -1;
     if (store && migrate) rc = store_migrate(store, (int)o->to, err);

@@ -151,7 +151,7 @@ static size_t text_bytes(const job_t *job)
     return n;
 }
 
-static int print_sum(const job_t *job, const eval_sum_t *sum, err_t *err)
+static void print_sum(const job_t *job, const eval_sum_t *sum)
 {
     double loss = sum->nats / (double)sum->counted;
     size_t bytes = text_bytes(job);
@@ -159,7 +159,6 @@ static int print_sum(const job_t *job, const eval_sum_t *sum, err_t *err)
     if (bytes) printf("bytes       %zu\n", bytes);
     printf("loss        %.6f\nperplexity  %.4f\n", loss, exp(loss));
     if (bytes) printf("bits/byte   %.6f\n", sum->nats / log(2) / (double)bytes);
-    return fflush(stdout) == 0 ? 0 : err_set_errno(err, "standard output");
 }
 
 static int choose(const options_t *o, int n_operands, err_t *err)
@@ -207,7 +206,7 @@ static int eval(const void *options, const config_args_t *args, err_t *err)
                                             (long long)stride, (long long)length);
     }
     progress_end(&meter.progress);
-    if (status == 0) status = print_sum(&job, &sum, err);
+    if (status == 0) print_sum(&job, &sum);
     job_fini(&job);
     return status;
 }

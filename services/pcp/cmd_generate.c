@@ -111,8 +111,8 @@ static int begin(job_t *job, listener_t *listeners, err_t *err)
         listeners[i] = (listener_t){job, &job->answer[i]};
         int text = writer_add(job->writer, job->answer[i].prompt, &how, told, &listeners[i], err);
         if (text < 0)
-            return job->n > 1 ? err_prefix(err, "--prompts: line %zu: ", i + 1)
-                              : err_prefix(err, "--prompt: ");
+            return job->options->prompts ? err_prefix(err, "%s:%zu: ", job->options->prompts, i + 1)
+                                         : err_prefix(err, "--prompt: ");
         job->answer[i].n_prompt = (int64_t)writer_prompt_tokens(job->writer, text);
         job->n_prompt += job->answer[i].n_prompt;
         job->n_begun++;
@@ -142,7 +142,6 @@ static int write_all(job_t *job, err_t *err)
     }
     if (status == 0 && !job->json) putchar('\n');
     if (status == 0 && job->options->timing) tell_speed(job, clock_mono_s() - start);
-    if (fflush(stdout) != 0 && status == 0) status = err_set_errno(err, "standard output");
     free(listeners);
     return status;
 }

@@ -187,8 +187,7 @@ static int print_model(const void *options, const config_args_t *args, err_t *er
     if (status == 0) fputs(str_text(&text), stdout);
     str_fini(&text);
     ir_module_destroy(&module);
-    if (status < 0) return -1;
-    return fflush(stdout) == 0 ? 0 : err_set_errno(err, "standard output");
+    return status;
 }
 
 int cmd_model(int argc, char **argv)

@@ -155,10 +155,24 @@ static void on_state(watch_t *self, const Msg__RunInfo *info)
     self->checkpoint = mem_strdup(info->checkpoint);
 }
 
-/* The table's lines stand among those of rounds; JSON is one line a round. */
+/* For programs: one line a round, and nothing else on stdout; all other lines are on stderr. */
+static void print_links(watch_t *self, const Msg__Links *links)
+{
+    char *text = run_links_json(links);
+    progress_end(&self->progress);
+    printf("%s%s\n", self->format == OUTPUT_YAML ? "- " : "", text); /* JSON is YAML, too */
+    fflush(stdout);
+    free(text);
+}
+
+/* The table's lines stand among those of rounds. */
 static void on_links(watch_t *self, const Msg__Links *links)
 {
-    char *text = self->format == OUTPUT_JSON ? run_links_json(links) : run_links_table(links);
+    if (self->format != OUTPUT_TABLE) {
+        print_links(self, links);
+        return;
+    }
+    char *text = run_links_table(links);
     char *at = text;
     for (char *line; (line = strsep(&at, "\n"));) progress_note(&self->progress, "%s", line);
     free(text);
@@ -186,14 +200,16 @@ static bool on_news(void *user, const Msg__Event *event, const Msg__RunAnswer *a
 static int watch(const options_t *o, run_talk_t *talk, const char *id, err_t *err)
 {
     watch_t self = {.links = o->links, .format = output_of(o->output, o->json)};
-    progress_init(&self.progress, stdout);
+    FILE *out = self.format == OUTPUT_TABLE ? stdout : stderr;
+    progress_init(&self.progress, out);
     int rc = run_talk_watch(talk, id, on_news, &self, err);
     progress_end(&self.progress);
     if (rc == 0 && strcmp(self.state, "done") != 0)
         rc = *self.state ? err_set(err, ERR_STATE, "run %s %s%s%s", id, self.state,
                                    *self.reason ? ": " : "", self.reason)
                          : err_set(err, ERR_STATE, "%s", self.reason ? self.reason : "no answer");
-    if (rc == 0) printf("%s is done%s%s\n", id, *self.checkpoint ? ": " : "", self.checkpoint);
+    if (rc == 0)
+        fprintf(out, "%s is done%s%s\n", id, *self.checkpoint ? ": " : "", self.checkpoint);
     free(self.reason);
     free(self.checkpoint);
     return rc;
@@ -325,6 +341,9 @@ static int perform(options_t *o, Msg__RunAsk__Verb verb, const config_args_t *ar
     if (args->n_operands > (alone ? 1 : 2))
         return err_set(err, ERR_ARG, "unexpected word \"%s\"", args->operands[alone ? 1 : 2]);
     if (!alone && !submits && !what) return err_set(err, ERR_ARG, "say which run");
+    if (verb == MSG__RUN_ASK__VERB__WATCH && !o->links &&
+        output_of(o->output, o->json) != OUTPUT_TABLE)
+        return err_set(err, ERR_ARG, "watch: -o %s is for --links", o->json ? "json" : o->output);
     if (submits && inputs_readable(o, what, err) < 0) return -1;
     if (submits && what && !is_directory(what) && !str_ends(what, ".json")) {
         free(o->train.model);

@@ -86,7 +86,7 @@ static char *read_input(const config_args_t *args, size_t *n, err_t *err)
 static int write_output(const options_t *o, const char *bytes, size_t n, err_t *err)
 {
     if (o->out) return file_write_atomic(o->out, bytes, n, err);
-    if (fwrite(bytes, 1, n, stdout) == n && fflush(stdout) == 0) return 0;
+    if (fwrite(bytes, 1, n, stdout) == n) return 0;
     return err_set_errno(err, "standard output");
 }
 

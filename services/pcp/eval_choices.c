@@ -237,7 +237,7 @@ static void print_accuracy(const char *name, accuracy_t a)
     putchar('\n');
 }
 
-static int print(const job_t *job, err_t *err)
+static void print(const job_t *job)
 {
     accuracy_t acc = accuracy(&job->items, false), norm = accuracy(&job->items, true);
     if (job->options->json) {
@@ -247,7 +247,6 @@ static int print(const job_t *job, err_t *err)
         print_accuracy("acc", acc);
         print_accuracy("acc_norm", norm);
     }
-    return fflush(stdout) == 0 ? 0 : err_set_errno(err, "standard output");
 }
 
 int eval_choices(const eval_choices_t *options, err_t *err)
@@ -262,7 +261,7 @@ int eval_choices(const eval_choices_t *options, err_t *err)
         status = read_all(&job, &progress, err);
         progress_end(&progress);
     }
-    if (status == 0) status = print(&job, err);
+    if (status == 0) print(&job);
     job_fini(&job);
     return status;
 }

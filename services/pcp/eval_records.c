@@ -175,7 +175,7 @@ static int run_all(job_t *job, size_t n_batch, err_t *err)
     return rc;
 }
 
-static int print(const job_t *job, size_t n_batch, err_t *err)
+static void print(const job_t *job, size_t n_batch)
 {
     size_t n = n_batch * (size_t)job->layout.units, n_record = train_records_count(job->records);
     printf("%-11s %zu", "records", n);
@@ -184,7 +184,6 @@ static int print(const job_t *job, size_t n_batch, err_t *err)
     printf("\n");
     for (int i = 0; i < job->n_result; i++)
         printf("%-11s %.6f\n", job->name[i], job->sum[i] / (double)n_batch);
-    return fflush(stdout) == 0 ? 0 : err_set_errno(err, "standard output");
 }
 
 int eval_records(const char *checkpoint, const char *entry, const char *from, int threads,
@@ -198,7 +197,7 @@ int eval_records(const char *checkpoint, const char *entry, const char *from, in
         rc = err_set(err, ERR_ARG, "%s: %zu records, a batch of @%s has %zu", from, n_record,
                      job.entry, (size_t)job.layout.units);
     if (rc == 0) rc = run_all(&job, n_batch, err);
-    if (rc == 0) rc = print(&job, n_batch, err);
+    if (rc == 0) print(&job, n_batch);
     job_fini(&job);
     return rc;
 }

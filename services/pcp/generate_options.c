@@ -93,6 +93,7 @@ static int read_prompts(const char *path, generate_lists_t *lists, err_t *err)
     size_t n = 0;
     lists->file = file_read(path, &n, err);
     if (!lists->file) return -1;
+    if (n == 0) return err_set(err, ERR_ARG, "%s: holds no prompt", path);
     if (strlen(lists->file) != n) return err_set(err, ERR_ARG, "%s: has a NUL", path);
     if (n > 0 && lists->file[n - 1] == '\n') lists->file[n - 1] = '\0';
     lists->prompt = split(lists->file, "\n", &lists->n_prompt);

@@ -1,6 +1,9 @@
 /* pcp, the command line: one table of subcommands. */
+#include <errno.h>
+#include <poll.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/file_view.h"
 #include "base/log.h"
@@ -65,14 +68,24 @@ static void man(FILE *out)
         fprintf(out, ".TP\n.BR pcp\\-%s (1)\n%s\n", commands[i].name, commands[i].help);
 }
 
-int main(int argc, char **argv)
+/* The status to leave with: what could not be printed (a full disk) makes a command fail, for half a
+ * model is none. Who has closed a pipe wants no more of it, and that is well. */
+static int printed(const char *name, int status)
+{
+    if (status != CMD_OK) return status;
+    errno = 0;
+    bool flushed = fflush(stdout) == 0;
+    struct pollfd out = {.fd = STDOUT_FILENO};
+    bool left = poll(&out, 1, 0) == 1 && out.revents & POLLERR; /* who reads the pipe */
+    if ((flushed && !ferror(stdout)) || left) return CMD_OK;
+    fprintf(stderr, "pcp %s: standard output: %s\n", name,
+            flushed ? "not all of it could be written" : strerror(errno));
+    return CMD_FAILED;
+}
+
+static int run(int argc, char **argv)
 {
     const char *name = argc > 1 ? argv[1] : "";
-    err_t err = {0};
-    if (secret_umask(&err) < 0) {
-        fprintf(stderr, "pcp: %s\n", err.text);
-        return CMD_USAGE;
-    }
     bool help = strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0 || strcmp(name, "help") == 0;
     if (help && argc == 2) {
         usage(stdout);
@@ -100,4 +113,14 @@ int main(int argc, char **argv)
     if (*name) fprintf(stderr, "pcp: there is no command \"%s\"\n\n", name);
     usage(stderr);
     return CMD_USAGE;
+}
+
+int main(int argc, char **argv)
+{
+    err_t err = {0};
+    if (secret_umask(&err) < 0) {
+        fprintf(stderr, "pcp: %s\n", err.text);
+        return CMD_USAGE;
+    }
+    return printed(argc > 1 ? argv[1] : "", run(argc, argv));
 }

@@ -151,7 +151,12 @@ static int read_parts(parts_t *self, const char *dir, progress_t *progress, err_
     char *path = mem_printf("%s/run.json", dir);
     json_t *json = json_load_file(path, 0, &fault);
     int rc = 0;
-    if (!json)
+    if (!file_exists(path))
+        rc = err_set(err, ERR_ARG,
+                     "%s: there is no run.json in it: give a directory of pcp train "
+                     "--prepare-only",
+                     dir);
+    else if (!json)
         rc = err_set(err, ERR_PARSE, "%s:%d:%d: %s", path, fault.line, fault.column, fault.text);
     else if (!json_is_object(json))
         rc = err_set(err, ERR_PARSE, "%s: no object", path);

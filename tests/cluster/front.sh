@@ -90,6 +90,8 @@ check "nothing else of it is left" no_uploads
 submit three
 check "a submitter is killed in the middle" middle b submit
 check "there is no such run" refuses 'there is no run "three"' "$bin/pcp" run get three
+mkdir -p "$work/bare"
+check "a directory that holds no run is refused" refuses "bare: there is no run.json in it" "$bin/pcp" run submit "$work/bare"
 submit three
 check "submitted again it is a run" submitted three
 check "of which only the rest was sent" event b 'event=submission_goes_on run=three bytes=[0-9]{7,}'

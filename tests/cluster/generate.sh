@@ -56,6 +56,10 @@ check "a prompt that does not fit is refused" refuses "the model's context has 3
     --prompt "0123456789012345678901234567890123456789"
 check "or its beginning is forgotten" test "$(write --prompt "0123456789012345678901234567890123456789" --tokens 40 | wc -c)" -ge 80
 check "a bias that is none is refused" refuses "expected TOKEN=NUMBER" "$bin/pcp" generate --checkpoint "$work/run" --bias 3
+printf '\n' >"$work/blank"
+: >"$work/none"
+check "an empty prompt is named by its line" refuses "blank:1: a sequence begins" "$bin/pcp" generate --checkpoint "$work/run" --prompts "$work/blank"
+check "and a file without any" refuses "none: holds no prompt" "$bin/pcp" generate --checkpoint "$work/run" --prompts "$work/none"
 check "prompts that are not there are refused" refuses "No such file" "$bin/pcp" generate --checkpoint "$work/run" --prompts "$work/absent"
 
 # --- names of what is not there: each once, and none that is empty ---

@@ -51,6 +51,30 @@ printf 'not what was there' | dd of="$largest" bs=1 seek=9000 conv=notrunc 2>/de
 damaged() { ! pcp checkpoint verify "$work/run/checkpoint" -o json >"$work/bad" 2>"$work/bad.err" && grep -q '"state": "damaged"' "$work/bad" && grep -q '"fault": "' "$work/bad"; }
 check "what is damaged is told to programs, too" damaged
 
+# --- what cannot be printed ---
+unprinted() { # WORDS...: the command fails, and says why
+    local got=0
+    pcp "$@" >/dev/full 2>"$work/full" || got=$?
+    if [ "$got" != 1 ] || ! grep -q "^pcp $1: standard output: " "$work/full"; then
+        echo "exit status $got" && cat "$work/full"
+        return 1
+    fi
+}
+check "a model that a full disk cuts off is an error" unprinted model gpt2 --layers 1
+check "and what the compiler makes of one" unprinted compile "$work/model.mlir"
+check "a plan as text" unprinted compile "$work/model.mlir" --emit plan
+check "tokens" unprinted tokenizer encode --tokenizer byte "$work/text.txt"
+check "a list" unprinted devices
+check "and help" unprinted train --help
+left() { # WORDS...: who has closed the pipe wants no more
+    { pcp "$@" 2>"$work/left" || echo "exit status $?" >>"$work/left"; } | true
+    if [ -s "$work/left" ] && [ "$(cat "$work/left")" != "exit status 141" ]; then
+        cat "$work/left"
+        return 1
+    fi
+}
+check "a reader that leaves is none" left doctor --ports ''
+
 # --- help follows from the tables ---
 same_help() {
     local one

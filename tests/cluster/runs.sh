@@ -148,6 +148,9 @@ links() { # WORDS [FLAGS]: of a round that ends
     timeout $((60 * slow)) "$bin/pcp" run watch endless --links "$@" --shepherd "$control" | grep -m 1 -E -- "$words"
 }
 check "what they wait for is told with each round" links '^(node-w|w)[01] .*%  (parameters|upload|others|lease|nothing)'
+lines() { timeout $((60 * slow)) "$bin/pcp" run watch endless --links -o json --shepherd "$control" 2>/dev/null | head -n 2 | tee "$work/lines" | grep -c '^{"round":.*}$' | grep -qx 2 || { cat "$work/lines"; return 1; }; }
+check "as JSON, nothing else is on stdout" lines
+check "which is of --links alone" refuses "is for --links" "$bin/pcp" run watch endless --json
 check "as JSON, too" links '"links":\[\{"worker":"(node-w|w)[01]".*"received_bytes":[1-9]' --json
 kill -KILL "$(pgrep -f -- "pcp-worker .*--id node-w0 .*$work" | head -n 1)"
 check "a killed one is replaced" eventually 60 says '^node-w0 +node +running +[a-z]+ +[0-9]+ +1 ' workers list

@@ -23,6 +23,9 @@ status() {
 db() { "$bin/pcp" db "$@"; }
 file=sqlite://$work/db.sqlite
 check "pcp db status of an empty database is the schema's exit status" status 4 db status --store "$file"
+check "which makes no file" test ! -e "$work/db.sqlite"
+check "nor does pcp audit" refuses "pcp db migrate" "$bin/pcp" audit --store "$file"
+check "where there is still none" test ! -e "$work/db.sqlite"
 check "pcp db migrate to an older version" status 0 db migrate --to 2 --store "$file"
 check "which is not enough" status 4 db status --store "$file"
 check "pcp db migrate" status 0 db migrate --store "$file"

@@ -192,6 +192,23 @@ static void refusals_by_reason(void **state)
         value_of(self, "pcp_refusals_total{run=\"\",service=\"front\",reason=\"expired\"}") == 4);
 }
 
+/* A run that nobody hears of would be an alarm. */
+static void a_fronts_workers_are_no_run(void **state)
+{
+    fixture_t *self = *state;
+    Msg__Event event = MSG__EVENT__INIT;
+    Msg__WorkerState change = MSG__WORKER_STATE__INIT;
+    change.id = "w1";
+    change.restarts = 2;
+    event.body_case = MSG__EVENT__BODY_WORKER;
+    event.worker = &change;
+    event.source = "front";
+    metrics_on_event(&self->state, &event, 5000);
+    assert_true(value_of(self, "pcp_worker_restarts_total{run=\"\",worker=\"w1\"}") == 2);
+    assert_false(shows(self, "pcp_run_running"));
+    assert_false(shows(self, "pcp_shepherd_silent_seconds"));
+}
+
 static void series_are_forgotten(void **state)
 {
     fixture_t *self = *state;
@@ -506,6 +523,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(members_by_state, setup, teardown),
         cmocka_unit_test_setup_teardown(audits_by_kind, setup, teardown),
         cmocka_unit_test_setup_teardown(refusals_by_reason, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_fronts_workers_are_no_run, setup, teardown),
         cmocka_unit_test_setup_teardown(series_are_forgotten, setup, teardown),
         cmocka_unit_test_setup_teardown(gaps_are_counted, setup, teardown),
         cmocka_unit_test_setup_teardown(series_are_bounded, setup, teardown),

@@ -30,6 +30,7 @@ static front_run_t *run_of_checkpoint(front_t *self, const char *id, const char 
             n++;
         }
     *wrong = n > 1                            ? "several runs are active: name one"
+             : !found && !*id                 ? "no run is active"
              : !found                         ? "there is no such run"
              : !found->active || !found->link ? "the run is not active"
                                               : NULL;
