@@ -503,8 +503,9 @@ int store_telemetry_write(store_t *self, const char *source, int64_t batch,
 /* One event, as a part of what a leader writes; `leader` NULL: by anybody. */
 int store_event_add(store_t *self, const store_leader_t *leader, const store_event_t *event,
                     err_t *err);
-/* Forget events and samples from before this time (ms, senders' clocks). */
-int store_telemetry_prune(store_t *self, int64_t before_ms, err_t *err);
+/* Forget events and samples from before this time (ms, senders' clocks), the oldest some thousands of each, so that years of
+ * them do not take longer than a statement may. *done: there are no more. */
+int store_telemetry_prune(store_t *self, int64_t before_ms, bool *done, err_t *err);
 /* How many there are; run NULL: all. */
 int store_telemetry_count(store_t *self, const char *run, uint64_t *n_event, uint64_t *n_sample,
                           err_t *err);

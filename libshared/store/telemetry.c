@@ -100,16 +100,32 @@ int store_event_add(store_t *self, const store_leader_t *leader, const store_eve
     return sql_end(self->db, write_events(self, event, 1, err), err);
 }
 
-int store_telemetry_prune(store_t *self, int64_t before_ms, err_t *err)
+/* Up to which time a slice of what is older than before_ms reaches. Read apart from the deletion, so that this knows its bound,
+ * and goes by the index. */
+#define SLICE_END(table) \
+    "SELECT time_ms FROM " table " WHERE time_ms < $1 ORDER BY time_ms LIMIT 1 OFFSET $2"
+
+static int prune_slice(store_t *self, const char *find_end, const char *delete_to,
+                       int64_t before_ms, bool *done, err_t *err)
 {
-    if (sql_begin(self->db, err) < 0) return -1;
-    int rc = 0;
-    if (SQL_RUN(self->db, err, NULL, "DELETE FROM event WHERE time_ms < $1", sql_int(before_ms)) <
-            0 ||
-        SQL_RUN(self->db, err, NULL, "DELETE FROM sample WHERE time_ms < $1", sql_int(before_ms)) <
-            0)
-        rc = -1;
-    return sql_end(self->db, rc, err);
+    enum { SLICE = 10000 };
+    sql_rows_t rows = {0};
+    int64_t n = SQL_RUN(self->db, err, &rows, find_end, sql_int(before_ms), sql_int(SLICE));
+    int64_t end_ms = n > 0 ? sql_cell_int(&rows, 0, 0) : before_ms - 1;
+    sql_rows_fini(&rows);
+    if (n < 0 || SQL_RUN(self->db, err, NULL, delete_to, sql_int(end_ms)) < 0) return -1;
+    if (n > 0) *done = false;
+    return 0;
+}
+
+int store_telemetry_prune(store_t *self, int64_t before_ms, bool *done, err_t *err)
+{
+    *done = true;
+    if (prune_slice(self, SLICE_END("event"), "DELETE FROM event WHERE time_ms <= $1", before_ms,
+                    done, err) < 0)
+        return -1;
+    return prune_slice(self, SLICE_END("sample"), "DELETE FROM sample WHERE time_ms <= $1",
+                       before_ms, done, err);
 }
 
 int store_telemetry_count(store_t *self, const char *run, uint64_t *n_event, uint64_t *n_sample,

@@ -105,13 +105,16 @@ static int write_batch(writer_t *self, err_t *err)
     return write_singly(self, err);
 }
 
+/* A slice; the next one follows the next batch, so that samples do not wait for it. */
 static void prune(writer_t *self)
 {
     if (!self->keep_days || clock_mono_ms() < self->prune_ms) return;
-    self->prune_ms = clock_mono_ms() + PRUNE_MS;
     err_t err = {0};
-    if (store_telemetry_prune(self->store, clock_wall_ms() - self->keep_days * DAY_MS, &err) < 0)
-        log_event(LOG_WARN, "prune_failed", "error=\"%s\"", err.text);
+    bool done = true;
+    int64_t before_ms = clock_wall_ms() - self->keep_days * DAY_MS;
+    int rc = store_telemetry_prune(self->store, before_ms, &done, &err);
+    if (rc < 0) log_event(LOG_WARN, "prune_failed", "error=\"%s\"", err.text);
+    if (rc < 0 || done) self->prune_ms = clock_mono_ms() + PRUNE_MS;
 }
 
 static void went_down(writer_t *self, const err_t *err)

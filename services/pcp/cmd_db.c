@@ -19,7 +19,7 @@ static const config_field_t fields[] = {
     OUTPUT_FIELDS(options_t, "status: "),
     {"to", CONFIG_INT, offsetof(options_t, to), "0", "migrate: version to stop at; 0: the newest",
      0, 9999, NULL, false},
-    {"wait_ms", CONFIG_INT, offsetof(options_t, wait_ms), "30000",
+    {"wait_ms", CONFIG_INT, offsetof(options_t, wait_ms), "600000",
      "how long a statement, or another program's migration, may take", 1, 3600000, NULL, false},
 };
 static const config_table_t table = {

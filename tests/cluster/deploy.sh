@@ -189,8 +189,24 @@ first_token() {
     grep -qxE 'first [0-9a-f]{48}' "$work/box/tokens/gateway" || { echo "no token"; return 1; }
     cp "$work/box/tokens/gateway" "$work/box/first" && (cd "$work/box" && "${words[@]}") && cmp "$work/box/first" "$work/box/tokens/gateway"
 }
+# Whatever the password of the database, the URL of the records is one.
+# shellcheck disable=SC2317
+any_password() {
+    PCP_DATABASE_PASSWORD='a@b/c#d%e:f?g h' read_compose | /usr/bin/python3 -c '
+import sys, yaml
+n = 0
+for name, one in yaml.safe_load(sys.stdin)["services"].items():
+    said = one.get("environment") or {}
+    assert said.get("PCP_STORE", "postgresql://pcp@postgres:5432/pcp") == "postgresql://pcp@postgres:5432/pcp", (name, said)
+    if "PCP_STORE" not in said and name != "keys":
+        continue
+    n += 1
+    assert said["PGPASSWORD"] == "a@b/c#d%e:f?g h", (name, said)
+assert n >= 5, n'
+}
 if declare -F read_compose >/dev/null; then
     check "docker compose reads it" read_compose
+    check "the password of the database may have any characters" any_password
     understood >"$work/understood"
     check "each member has its key, and no other's" every_member_has_a_key
     check "only this machine is served, and workers do not reach the records" only_this_machine

@@ -427,10 +427,40 @@ static void test_telemetry(void **state)
     assert_int_equal(n_event, 3 * N_EVENT);
     assert_int_equal(
         store_help_count(f->url, "SELECT count(*) FROM pcp_samples WHERE value IS NULL"), 3);
-    STORE_OK(store_telemetry_prune(f->store, 50, err));
+    bool done = false;
+    STORE_OK(store_telemetry_prune(f->store, 50, &done, err));
+    assert_true(done);
     STORE_OK(store_telemetry_count(f->store, NULL, &n_event, &n_sample, err));
     assert_int_equal(n_event, 3 * (N_EVENT - 50));
     assert_int_equal(n_sample, 3 * (N_SAMPLE - 50));
+}
+
+/* Years of samples go in slices, the oldest first: one statement would take longer than it may. */
+static void test_prune_slices(void **state)
+{
+    enum { N = 25000, NEW = 100 };
+    store_test_t *f = *state;
+    sql_limits_t limits = {.connect_ms = 2000, .statement_ms = 30000};
+    sql_t *db = sql_open(f->url, &limits, NULL);
+    if (SQL_RUN(db, NULL, NULL,
+                "INSERT INTO sample (time_ms, name, member, run_id) "
+                "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < $1) "
+                "SELECT i, 'loss', 'w1', 'r' FROM n",
+                sql_int(N)) != N)
+        fail();
+    sql_destroy(&db);
+    uint64_t n_event, left = N;
+    int slices = 0;
+    for (bool done = false; !done; slices++) {
+        uint64_t before = left;
+        STORE_OK(store_telemetry_prune(f->store, N - NEW + 1, &done, err));
+        STORE_OK(store_telemetry_count(f->store, NULL, &n_event, &left, err));
+        assert_in_range(before - left, 1, N / 2);
+    }
+    assert_int_equal(left, NEW);
+    assert_in_range(slices, 2, N);
+    assert_int_equal(store_help_count(f->url, "SELECT count(*) FROM sample WHERE time_ms <= 24900"),
+                     0);
 }
 
 /* A writer that holds its transaction makes others wait, then say so; and then it works again. */
@@ -479,7 +509,8 @@ int main(void)
         TEST(test_submit),     TEST(test_submit_at_once), TEST(test_lengthen),
         TEST(test_bad_values), TEST(test_transitions),    TEST(test_leadership),
         TEST(test_term_ends),  TEST(test_rivals),         TEST(test_workers),
-        TEST(test_telemetry),  TEST(test_checkpoints),    TEST(test_busy),
+        TEST(test_telemetry),  TEST(test_prune_slices),   TEST(test_checkpoints),
+        TEST(test_busy),
     };
     const struct CMUnitTest servers[] = {TEST(test_restart)};
     int failed = cmocka_run_group_tests_name("store", tests, NULL, NULL);

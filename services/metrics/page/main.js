@@ -133,11 +133,19 @@ function showWorkers(answer) {
 
 // --- fetching ---
 
+// Each part shows what it gets, whatever becomes of the others; then the first problem is told.
+async function all(parts) {
+  const ends = await Promise.allSettled(parts);
+  const failed = ends.find((end) => end.status === "rejected");
+  if (failed) throw failed.reason;
+  return ends.map((end) => end.value);
+}
+
 const points = (rows, column) => rows.filter((r) => r[column] !== null).map((r) => [r.round, r[column]]);
 
 async function refreshCurves() {
   const speeds = {};
-  await Promise.all(Object.entries(curves).map(async ([name, chart]) => {
+  await all(Object.entries(curves).map(async ([name, chart]) => {
     const answers = await Promise.all(state.chosen.map((run) => report(name, run)));
     if (name === "speed") state.chosen.forEach((run, i) => { speeds[run] = answers[i].rows; });
     chart.show(state.chosen.map((run, i) => ({ name: run, points: points(answers[i].rows, CURVE_OF[name]) })),
@@ -147,24 +155,29 @@ async function refreshCurves() {
 }
 
 async function refreshRounds() {
-  await Promise.all(Object.entries(rounds).map(async ([name, chart]) => {
+  await all(Object.entries(rounds).map(async ([name, chart]) => {
     const answer = await report(name, state.of);
     chart.show(PARTS[name].map(([title, column]) => ({ name: title, points: points(answer.rows, column) })), answer.each);
   }));
 }
 
 async function refreshTables() {
-  const names = ["workers", "samples", "events", "leases", "checkpoints", "ledger", "rejections"];
-  const most = { samples: 50, events: 200, leases: 100, checkpoints: 50, ledger: 20, rejections: 50 };
-  const [workers, samples, events, leases, checkpoints, ledger, rejections] =
-    await Promise.all(names.map((name) => report(name, state.of, most[name])));
-  showWorkers(workers);
-  showTable("samples", "Newest first", samples, "The model has written nothing (sample_every).", true);
-  showTable("events", "Newest first", events, "Nothing has happened yet.", true);
-  showTable("leases", "Leases, newest round first", leases, "No lease was given yet.", true);
-  showTable("checkpoints", "Checkpoints, newest first", checkpoints, "There is no checkpoint yet.", true);
-  showTable("ledger", "Windows of each epoch", ledger, "Nothing is committed yet.", true);
-  showTable("rejections", "Updates that were not admitted", rejections, "No update was refused.", true);
+  const tables = [
+    ["samples", 50, "Newest first", "The model has written nothing (sample_every)."],
+    ["events", 200, "Newest first", "Nothing has happened yet."],
+    ["leases", 100, "Leases, newest round first", "No lease was given yet."],
+    ["checkpoints", 50, "Checkpoints, newest first", "There is no checkpoint yet."],
+    ["ledger", 20, "Windows of each epoch", "Nothing is committed yet."],
+    ["rejections", 50, "Updates that were not admitted", "No update was refused."],
+  ];
+  const workers = async () => showWorkers(await report("workers", state.of));
+  await all([workers(), ...tables.map(async ([id, most, caption, none]) =>
+    showTable(id, caption, await report(id, state.of, most), none, true))]);
+}
+
+async function refreshSummary() {
+  const [speeds, open] = await Promise.all([refreshCurves(), report("open", state.of, 1)]);
+  showSummary(state.runs.find((r) => r.run === state.of), open, speeds[state.of] ?? []);
 }
 
 async function refreshAll() {
@@ -177,8 +190,7 @@ async function refreshAll() {
   at("content").hidden = !state.of;
   if (!state.of) return;
   state.live = await live(state.of).catch(() => []);
-  const [speeds, open] = await Promise.all([refreshCurves(), report("open", state.of, 1), refreshRounds(), refreshTables()]);
-  showSummary(state.runs.find((r) => r.run === state.of), open, speeds[state.of] ?? []);
+  await all([refreshSummary(), refreshRounds(), refreshTables()]);
 }
 
 // One at a time; what comes meanwhile is one more afterwards.
