@@ -32,7 +32,7 @@ ir_op_t *ir_emit(ir_fn_t *fn, op_code_t code, int n_in, const ir_val_t *in, cons
         regions[i]->parent = op;
     }
     const op_def_t *def = op_def(code);
-    int status = def->infer ? def->infer(fn, op, types, &why) : 0;
+    int status = op_infer(fn, op, types, &why);
     for (int i = 0; status == 0 && i < n_out; i++) {
         if (types[i].dtype == DT_NONE)
             status = err_set(&why, ERR_TYPE, "%s: the result type must be given", def->name);

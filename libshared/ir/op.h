@@ -78,7 +78,9 @@ typedef struct op_def {
     op_kind_t kind;
     int n_in, n_out, n_region; /* -1: any number */
     op_form_t form;
-    const char *dims_attr; /* FORM_DIMS, FORM_IOTA, FORM_DIM: the attribute's StableHLO name */
+    const char *dims_attr; /* FORM_DIMS, FORM_IOTA, FORM_DIM: the attribute's StableHLO name.
+                            * It has no default */
+    const char *needs[5];  /* more attributes that have no default, a NULL behind them */
     bool side_effect;      /* never removed, never merged: checks, custom_call with side effects */
     bool commutative;
     bool lowered; /* plans know it only by what pass_lower writes in its place (passes/passes.h) */
@@ -123,6 +125,10 @@ static inline const op_def_t *op_def(op_code_t code)
 /* "stablehlo.add" -> OP_add; also "arith.constant", "chlo.constant", "func.call", "call" and other
  * spellings of the same op. OP_invalid if unknown. */
 op_code_t op_by_name(const char *name, size_t n);
+
+/* The op's type rule (see infer), behind a check that all attributes are there which have no
+ * default. */
+int op_infer(const ir_fn_t *fn, const ir_op_t *op, ir_type_t *out, err_t *err);
 
 /* A vjp for ops through which no gradient flows. */
 int vjp_none(vjp_t *v, err_t *err);

@@ -38,7 +38,7 @@ static int check_types(const verify_t *self, const ir_op_t *op, err_t *err)
         types[i] = *ir_type_of(self->fn, op->out + (ir_val_t)i);
         if (status == 0) status = ir_type_check(&types[i], err);
     }
-    if (status == 0 && def->infer) status = def->infer(self->fn, op, types, err);
+    if (status == 0) status = op_infer(self->fn, op, types, err);
     for (int i = 0; status == 0 && i < op->n_out; i++) {
         const ir_type_t *declared = ir_type_of(self->fn, op->out + (ir_val_t)i);
         char want[IR_TYPE_TEXT], got[IR_TYPE_TEXT];

@@ -142,6 +142,7 @@ const op_def_t op_compare = {
     .n_in = 2,
     .n_out = 1,
     .form = FORM_COMPARE,
+    .needs = {"comparison_direction"},
     .infer = infer_compare,
     .eval = eval_compare,
     .vjp = vjp_none,

@@ -187,6 +187,7 @@ const op_def_t op_map = {
     .n_in = -1,
     .n_out = 1,
     .n_region = 1,
+    .needs = {"dimensions"},
     .infer = infer_map,
     .eval = eval_map_op,
 };
@@ -348,6 +349,7 @@ const op_def_t op_custom_call = {
     .n_region = -1,
     .form = FORM_CUSTOM_CALL,
     .side_effect = true,
+    .needs = {"call_target_name"},
     .infer = infer_custom_call,
     .eval = eval_custom_call,
     .vjp = vjp_custom_call,

@@ -201,6 +201,7 @@ const op_def_t op_reduce_precision = {
     .n_in = 1,
     .n_out = 1,
     .form = FORM_REDUCE_PRECISION,
+    .needs = {"exponent_bits", "mantissa_bits"},
     .infer = infer_reduce_precision,
     .eval = eval_reduce_precision,
     .vjp = vjp_reduce_precision,

@@ -359,6 +359,7 @@ const op_def_t op_convolution = {
     .n_in = 2,
     .n_out = 1,
     .form = FORM_CONVOLUTION,
+    .needs = {"input_batch_dimension"},
     .infer = infer_convolution,
     .eval = eval_convolution,
     .vjp = vjp_convolution,

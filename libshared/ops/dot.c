@@ -297,6 +297,7 @@ const op_def_t op_dot_general = {
     .n_in = 2,
     .n_out = 1,
     .form = FORM_DOT,
+    .needs = {"lhs_contracting_dimensions", "rhs_contracting_dimensions"},
     .infer = infer_dot,
     .eval = eval_dot,
     .vjp = vjp_dot,

@@ -196,6 +196,7 @@ const op_def_t op_rng = {
     .n_out = 1,
     .form = FORM_RNG,
     .draws = true,
+    .needs = {"rng_distribution"},
     .infer = infer_rng,
     .eval = eval_rng,
     .vjp = vjp_none,

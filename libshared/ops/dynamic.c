@@ -88,6 +88,7 @@ const op_def_t op_dynamic_slice = {
     .n_in = -1,
     .n_out = 1,
     .form = FORM_DYNAMIC_SLICE,
+    .needs = {"slice_sizes"},
     .infer = infer_dynamic_slice,
     .eval = eval_dynamic_slice,
     .vjp = vjp_dynamic_slice,

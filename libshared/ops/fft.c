@@ -286,6 +286,7 @@ const op_def_t op_fft = {
     .n_out = 1,
     .form = FORM_FFT,
     .lowered = true,
+    .needs = {"fft_type", "fft_length"},
     .infer = infer_fft,
     .eval = eval_fft,
     .expand = fft_expand,

@@ -116,6 +116,7 @@ const op_def_t op_gather = {
     .kind = K_INDEX,
     .n_in = 2,
     .n_out = 1,
+    .needs = {"start_index_map", "slice_sizes"},
     .infer = infer_gather,
     .eval = eval_gather,
     .vjp = vjp_gather,

@@ -220,6 +220,7 @@ const op_def_t op_triangular_solve = {
     .n_out = 1,
     .form = FORM_GENERIC,
     .lowered = true,
+    .needs = {"left_side", "lower", "transpose_a", "unit_diagonal"},
     .infer = infer_solve,
     .eval = eval_solve,
     .expand = solve_expand,

@@ -170,6 +170,7 @@ const op_def_t op_rng_bit_generator = {
     .n_in = 1,
     .n_out = 2,
     .form = FORM_RNG_BITS,
+    .needs = {"rng_algorithm"},
     .infer = infer_rng_bit_generator,
     .eval = eval_rng_bit_generator,
     .vjp = vjp_none,

@@ -369,6 +369,7 @@ const op_def_t op_reduce = {
     .n_out = -1,
     .n_region = 1,
     .form = FORM_REDUCE,
+    .needs = {"dimensions"},
     .infer = infer_reduce,
     .eval = eval_reduce,
     .vjp = vjp_reduce,

@@ -197,6 +197,7 @@ const op_def_t op_scatter = {
     .n_in = -1,
     .n_out = -1,
     .n_region = 1,
+    .needs = {"scatter_dims_to_operand_dims"},
     .infer = infer_scatter,
     .eval = eval_scatter,
     .vjp = vjp_scatter,

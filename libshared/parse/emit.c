@@ -45,7 +45,8 @@ static void note_use(parser_t *p, const draft_t *d, const ir_op_t *op)
     const char *name = d->code == OP_call ? "callee" : "decomposition";
     const ir_attr_t *callee = attr_find(&op->attrs, name);
     if (!callee || callee->kind != ATTR_SYMBOL) return; /* the verifier will say so */
-    use_t use = {d->name.at, callee->text, (int)d->in.n, (int)d->out.n, written_types(p, d)};
+    use_t use = {d->name.at,    callee->text,        (int)d->in.n,
+                 (int)d->out.n, written_types(p, d), refine_operands(p, d)};
     VEC_PUSH(&p->uses, use);
 }
 

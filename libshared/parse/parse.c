@@ -109,7 +109,7 @@ static int run(parser_t *p)
         if (check_use(p, &p->uses.at[i]) < 0) return -1;
     if (p->module->n_fn == 0)
         return err_set(p->err, ERR_PARSE, "%s: there is no function with a body", p->file);
-    if (refine_check_used(p) < 0) return -1;
+    if (refine_check_used(p) < 0 || refine_check_calls(p) < 0) return -1;
     drop_wide_types(p);
     parse_write_notes(p);
     return verify(p);

@@ -45,7 +45,8 @@ typedef struct {
     const char *at; /* in the text */
     const char *callee;
     int n_in, n_out;
-    const ir_type_t *types; /* of operands, then results, as written */
+    const ir_type_t *types;            /* of operands, then results, as written */
+    const struct known_operand *known; /* n_in, or NULL (refine.h) */
 } use_t;
 
 /* The types of a function's arguments, then results, as written; one per function. */

@@ -93,7 +93,7 @@ static int apply_rule(parser_t *p, const rule_t *rule, ir_type_t *type)
         if (dim < 0 || made.rank == IR_MAX_RANK) return bad_rule(p, rule, type);
         made.dim[made.rank++] = dim;
         at = behind;
-        if (at < end && *at++ != 'x') return bad_rule(p, rule, type);
+        if (at < end && (*at++ != 'x' || at == end)) return bad_rule(p, rule, type);
     }
     if (!refine_fits(&made, type)) return bad_rule(p, rule, type);
     if (ir_type_check(&made, p->err) < 0) return -1;
@@ -136,6 +136,76 @@ int refine_check_used(parser_t *p)
         if (!(p->shapes_used >> k & 1))
             return err_set(p->err, ERR_ARG, "--shape %.*s: no argument of the entry is called so",
                            (int)rule.n_name, rule.name);
+    return 0;
+}
+
+/* --- integers that calls hand over: jax.export computes sizes once, and its private functions take
+ * them as arguments --- */
+
+enum { KNOWN_MOST = 16 }; /* of one operand: the dimensions of a shape */
+
+const known_operand_t *refine_operands(parser_t *p, const draft_t *d)
+{
+    if (!p->options->shapes) return NULL;
+    for (size_t i = 0; i < d->in.n; i++) /* a tuple is not one argument */
+        if (wide_is(ir_type_of(p->fn, d->in.at[i]))) return NULL;
+    known_operand_t *known = ARENA_ARRAY(p->arena, known_operand_t, d->in.n + 1);
+    for (size_t i = 0; i < d->in.n; i++) {
+        int64_t value[KNOWN_MOST];
+        const ir_type_t *type = ir_type_of(p->fn, d->in.at[i]);
+        int64_t n = dtype_is_int(type->dtype) ? ir_type_count(type) : -1;
+        known[i] = (known_operand_t){0};
+        if (n < 0 || n > KNOWN_MOST || !static_known_ints(p, d->in.at[i], n, value)) continue;
+        int64_t *kept = ARENA_ARRAY(p->arena, int64_t, n + 1);
+        memcpy(kept, value, (size_t)n * sizeof *kept);
+        known[i] = (known_operand_t){kept, ARENA_ARRAY(p->arena, bool, 1)};
+        *known[i].asked = false;
+    }
+    return known;
+}
+
+const int64_t *refine_known_argument(const parser_t *p, ir_val_t value)
+{
+    const ir_region_t *body = p->fn->body;
+    ir_val_t number = value - body->arg; /* large where the value stands before the arguments */
+    if (!p->fn->is_private || number >= (ir_val_t)body->n_arg) return NULL;
+    for (size_t i = 0; i < p->uses.n; i++) {
+        const use_t *use = &p->uses.at[i];
+        if (!use->known || use->n_in != body->n_arg || strcmp(use->callee, p->fn->name) != 0)
+            continue;
+        const known_operand_t *known = &use->known[number];
+        if (!known->value || !ir_type_equal(&use->types[number], ir_type_of(p->fn, value)))
+            return NULL;
+        *known->asked = true;
+        return known->value;
+    }
+    return NULL;
+}
+
+static bool same_integers(const use_t *a, const use_t *b, int i)
+{
+    size_t n = (size_t)ir_type_count(&a->types[i]);
+    return b->n_in == a->n_in && b->known && b->known[i].value &&
+           memcmp(a->known[i].value, b->known[i].value, n * sizeof *a->known[i].value) == 0;
+}
+
+int refine_check_calls(parser_t *p)
+{
+    for (size_t i = 0; i < p->uses.n; i++) {
+        const use_t *first = &p->uses.at[i], *end = p->uses.at + p->uses.n;
+        for (int k = 0; first->known && k < first->n_in; k++) {
+            if (!first->known[k].value || !*first->known[k].asked) continue;
+            const use_t *other = first + 1;
+            while (other < end &&
+                   (strcmp(other->callee, first->callee) != 0 || same_integers(first, other, k)))
+                other++;
+            if (other == end) continue;
+            return parse_fail(p, other->at, ERR_UNSUPPORTED,
+                              "@%.64s: shapes in it follow from operand %d, which is not the same "
+                              "in all calls; export the model with static shapes",
+                              first->callee, k);
+        }
+    }
     return 0;
 }
 

@@ -25,6 +25,20 @@ int refine_argument(parser_t *p, const refine_argument_t *arg, ir_type_t *type);
 /* ERR_ARG when a rule names no argument. */
 int refine_check_used(parser_t *p);
 
+/* Integers that a function's operand is known to be in one call of it; shapes in the function may
+ * follow from them. */
+typedef struct known_operand {
+    const int64_t *value; /* NULL: not known */
+    bool *asked;          /* something in the function followed from them */
+} known_operand_t;
+/* Of a call that is about to be made; NULL where no shapes are open. */
+const known_operand_t *refine_operands(parser_t *p, const draft_t *d);
+/* The argument's integers, of a private function, as the first call before has them; NULL: not
+ * known. */
+const int64_t *refine_known_argument(const parser_t *p, ir_val_t value);
+/* ERR_UNSUPPORTED when what was asked for differs between calls. */
+int refine_check_calls(parser_t *p);
+
 /* Open results of an op that is about to be made. */
 int refine_results(parser_t *p, draft_t *d);
 

@@ -55,6 +55,12 @@ static bool known(const parser_t *p, ir_val_t value, int depth, int *n_op, tenso
     const ir_type_t *type = ir_type_of(p->fn, value);
     if (wide_is(type) || ir_type_count(type) > KNOWN_ELEMENTS) return false;
     if (depth > KNOWN_DEPTH || ++*n_op > KNOWN_OPS) return false;
+    const int64_t *argument = refine_known_argument(p, value);
+    if (argument) {
+        *out = tensor_new(type);
+        for (int64_t i = 0; i < ir_type_count(type); i++) tensor_set_i64(out, i, argument[i]);
+        return true;
+    }
     const ir_op_t *op = ir_def(p->fn, value);
     return may_run(p, op) && run(p, op, depth, n_op, out);
 }

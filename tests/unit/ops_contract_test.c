@@ -316,12 +316,22 @@ static void test_reduce_refusals(void **state)
     ir_val_t in[2] = {hand_count(h.fn, DT_F32, SHAPE(2), 0), ir_scalar(h.fn, DT_F32, 0)};
     ir_region_t *region = ir_reducer(h.fn, OP_add, DT_F64);
     ir_emit(h.fn, OP_reduce, 2, in, NULL, 1, NULL, 1, &region);
+    hand_expect_error(&h, ERR_SHAPE, "attribute dimensions is missing");
+
+    h = hand_begin();
+    ir_attrs_t attrs = {0};
+    attr_set_ints(h.fn->module->arena, &attrs, "dimensions", I64S(0), 1);
+    in[0] = hand_count(h.fn, DT_F32, SHAPE(2), 0), in[1] = ir_scalar(h.fn, DT_F32, 0);
+    region = ir_reducer(h.fn, OP_add, DT_F64);
+    ir_emit(h.fn, OP_reduce, 2, in, &attrs, 1, NULL, 1, &region);
     hand_expect_error(&h, ERR_TYPE, "region 0");
 
     h = hand_begin();
+    attrs = (ir_attrs_t){0};
+    attr_set_ints(h.fn->module->arena, &attrs, "dimensions", I64S(0), 1);
     in[0] = hand_count(h.fn, DT_F64, SHAPE(2), 0), in[1] = ir_scalar(h.fn, DT_F32, 0);
     region = ir_reducer(h.fn, OP_add, DT_F32);
-    ir_emit(h.fn, OP_reduce, 2, in, NULL, 1, NULL, 1, &region);
+    ir_emit(h.fn, OP_reduce, 2, in, &attrs, 1, NULL, 1, &region);
     hand_expect_error(&h, ERR_TYPE, "initial value");
 }
 

@@ -75,6 +75,7 @@ static void test_refused(void **state)
         {"x=6x9,labels=6", "--shape x=6x9: the argument is tensor<?x8xf32>"},
         {"x=6,labels=6", "give all its dimensions"},
         {"x=6xx8,labels=6", "give all its dimensions"},
+        {"x=6x8x,labels=6", "give all its dimensions"},
         {"x=-6x8,labels=6", "give all its dimensions"},
         {"x,labels=6", "give all its dimensions"},
         {"x=6x8,labels=6,z=3", "--shape z: no argument of the entry is called so"},
@@ -113,6 +114,19 @@ static void test_refused(void **state)
          "  %0 = stablehlo.concatenate %x, %x, dim = 0 : (tensor<?xf32>, tensor<?xf32>) -> "
          "tensor<?xf32>\n  return %0 : tensor<?xf32>\n}\n",
          "@f: result 0 is tensor<8xf32>, not tensor<4xf32>"},
+        {"func.func @main(%x: tensor<?xf32>) -> tensor<f32> {\n"
+         "  %a = stablehlo.constant dense<3> : tensor<1xi32>\n"
+         "  %b = stablehlo.constant dense<4> : tensor<1xi32>\n"
+         "  %z = stablehlo.constant dense<0.0> : tensor<f32>\n"
+         "  %0 = call @f(%a, %z) : (tensor<1xi32>, tensor<f32>) -> tensor<f32>\n"
+         "  %1 = call @f(%b, %0) : (tensor<1xi32>, tensor<f32>) -> tensor<f32>\n"
+         "  return %1 : tensor<f32>\n}\n"
+         "func.func private @f(%n: tensor<1xi32>, %z: tensor<f32>) -> tensor<f32> {\n"
+         "  %0 = stablehlo.dynamic_iota %n, dim = 0 : (tensor<1xi32>) -> tensor<?xf32>\n"
+         "  %1 = stablehlo.reduce(%0 init: %z) applies stablehlo.add across dimensions = [0] : "
+         "(tensor<?xf32>, tensor<f32>) -> tensor<f32>\n"
+         "  return %1 : tensor<f32>\n}\n",
+         "t:6:8: @f: shapes in it follow from operand 0, which is not the same in all calls"},
     };
     for (size_t i = 0; i < sizeof bodies / sizeof *bodies; i++)
         refused(bodies[i].text, strlen(bodies[i].text), "x=4", bodies[i].words);

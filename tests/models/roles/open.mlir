@@ -1,4 +1,5 @@
-// A classifier whose batch is open, as jax.export writes it: shapes are computed where they are needed.
+// A classifier whose batch is open, as jax.export writes it: shapes are computed where they are needed, from sizes that private functions are
+// handed over.
 module @jit_f attributes {jax.uses_shape_polymorphism = true} {
   func.func public @main(%x: tensor<?x8xf32> loc("x"), %w: tensor<8x4xf32> loc("params['w']"), %y: tensor<?xi32> loc("labels")) -> tensor<f32> {
     %c = stablehlo.constant dense<true> : tensor<i1>
@@ -17,7 +18,7 @@ module @jit_f attributes {jax.uses_shape_polymorphism = true} {
       %wave = stablehlo.sine %a : tensor<?x4xf32>
       stablehlo.return %next, %wave : tensor<i32>, tensor<?x4xf32>
     }
-    %2 = call @relu(%s#1) : (tensor<?x4xf32>) -> tensor<?x4xf32>
+    %2 = call @relu(%0, %s#1) : (tensor<i32>, tensor<?x4xf32>) -> tensor<?x4xf32>
     %cst = stablehlo.constant dense<0.000000e+00> : tensor<f32>
     %ninf = stablehlo.constant dense<0xFF800000> : tensor<f32>
     %3 = stablehlo.reduce(%2 init: %ninf) applies stablehlo.maximum across dimensions = [1] : (tensor<?x4xf32>, tensor<f32>) -> tensor<?xf32>
@@ -41,14 +42,18 @@ module @jit_f attributes {jax.uses_shape_polymorphism = true} {
     %20 = stablehlo.divide %18, %19 : tensor<f32>
     return %20 : tensor<f32>
   }
-  func.func private @relu(%arg0: tensor<?x4xf32>) -> tensor<?x4xf32> {
+  func.func private @relu(%arg0: tensor<i32> {jax.global_constant = "b"}, %arg1: tensor<?x4xf32>) -> tensor<?x4xf32> {
+    %0 = call @above(%arg0, %arg1) : (tensor<i32>, tensor<?x4xf32>) -> tensor<?x4xf32>
+    return %0 : tensor<?x4xf32>
+  }
+  func.func private @above(%arg0: tensor<i32> {jax.global_constant = "b"}, %arg1: tensor<?x4xf32>) -> tensor<?x4xf32> {
     %cst = stablehlo.constant dense<0.000000e+00> : tensor<f32>
-    %0 = stablehlo.get_dimension_size %arg0, dim = 0 : (tensor<?x4xf32>) -> tensor<i32>
-    %1 = stablehlo.reshape %0 : (tensor<i32>) -> tensor<1xi32>
-    %c = stablehlo.constant dense<4> : tensor<1xi32>
+    %0 = stablehlo.get_dimension_size %arg1, dim = 1 : (tensor<?x4xf32>) -> tensor<i32>
+    %1 = stablehlo.reshape %arg0 : (tensor<i32>) -> tensor<1xi32>
+    %c = stablehlo.reshape %0 : (tensor<i32>) -> tensor<1xi32>
     %2 = stablehlo.concatenate %1, %c, dim = 0 : (tensor<1xi32>, tensor<1xi32>) -> tensor<2xi32>
     %3 = stablehlo.dynamic_broadcast_in_dim %cst, %2, dims = [] : (tensor<f32>, tensor<2xi32>) -> tensor<?x4xf32>
-    %4 = stablehlo.maximum %arg0, %3 : tensor<?x4xf32>
+    %4 = stablehlo.maximum %arg1, %3 : tensor<?x4xf32>
     return %4 : tensor<?x4xf32>
   }
 }
