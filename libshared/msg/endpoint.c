@@ -1,11 +1,17 @@
 /* Sockets from endpoint values: options first, for they hold for connections made after them. */
 #include "msg/endpoint.h"
 
+#include <errno.h>
 #include <netinet/ip.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
 #include <zmq.h>
 
+#include "base/clock.h"
 #include "base/mem.h"
 #include "base/str.h"
 #include "msg/keyring.h"
@@ -104,8 +110,36 @@ zsock_t *endpoint_open(endpoint_t self, err_t *err)
     return socket;
 }
 
+/* Does a process listen at this path? The file of one that has ended refuses. */
+static bool is_taken(const char *path)
+{
+    struct sockaddr_un at = {.sun_family = AF_UNIX};
+    if (strlen(path) >= sizeof at.sun_path) return false;
+    memcpy(at.sun_path, path, strlen(path));
+    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    if (fd < 0) return false;
+    bool taken = connect(fd, (const struct sockaddr *)&at, sizeof at) == 0 || errno == EAGAIN;
+    close(fd);
+    return taken;
+}
+
+/* libzmq takes the path of whoever listens there, who then is found by nobody. One that was killed just now has
+ * time to end. */
+static bool is_free(const char *path)
+{
+    enum { ENDING_MS = 2000, PAUSE_US = 10000 };
+    int64_t until = clock_mono_ms() + ENDING_MS;
+    while (is_taken(path)) {
+        if (clock_mono_ms() >= until) return false;
+        usleep(PAUSE_US);
+    }
+    return true;
+}
+
 int endpoint_add(zsock_t *socket, const char *address, bool binds, err_t *err)
 {
+    if (binds && str_starts(address, "ipc://") && !is_free(address + strlen("ipc://")))
+        return err_set(err, ERR_NET, "cannot bind \"%s\": another process listens there", address);
     if (keyring_secure(socket, binds, address, err) < 0) return -1;
     /* libzmq 4.3.4 ends the process where it does not read a connection, since a queue is full, and the connection is
      * reset, and a ping is among what it had read: so no queue is ever full. What waits is bounded by msg/ration.h. */

@@ -1,6 +1,7 @@
 /* Liveness in Redis: SET key text PX ttl, DEL, and SCAN with GET. */
 #include <hiredis.h>
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -103,8 +104,9 @@ static bool passing(const char *text)
 static redisReply *ask(redis_t *self, int n, const char **words, err_t *err)
 {
     redisReply *reply = redisCommandArgv(self->context, n, words, NULL);
-    if (!reply) {
-        lost(self, self->context->errstr, err);
+    if (!reply) { /* EAGAIN: the socket's time-out */
+        bool late = self->context->err == REDIS_ERR_IO && errno == EAGAIN;
+        lost(self, late ? "no answer within the time-out" : self->context->errstr, err);
         return NULL;
     }
     if (reply->type != REDIS_REPLY_ERROR) return reply;

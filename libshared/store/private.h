@@ -8,8 +8,14 @@
 
 enum { STORE_BATCH = 32 }; /* rows of one insert statement of telemetry */
 
+/* Another's term that was written in what is now the future, as it was seen last, and since when it has been so. */
+typedef struct {
+    int64_t expires_ms, since_ms; /* since_ms 0: none was seen */
+} store_seen_t;
+
 struct store {
     sql_t *db;
+    store_seen_t seen;
     char *insert_events, *insert_samples; /* statements of STORE_BATCH rows */
 };
 
@@ -17,6 +23,12 @@ struct store {
 int store_check_id(const char *what, const char *id, err_t *err);
 /* `word` is one of `words` ("a b c"). */
 int store_check_word(const char *what, const char *word, const char *words, err_t *err);
+
+/* A term ends by the database's clock, and one that began before the clock was put back would end late by as much. So it is over, too,
+ * when nobody has renewed it for a term of ours: then its expires_ms is returned, else -1. */
+int64_t store_term_stale(const store_t *self, int64_t ttl_ms);
+/* The row of another's term: holder, fence, expires_ms, and 1 if it was written in the future. */
+void store_term_seen(store_t *self, const sql_rows_t *rows);
 
 /* Begin a transaction that holds only while `leader` leads: its guard locks the run's row of
  * leadership, so that leaders' writes follow one another and an old one is ERR_FENCE. End it with

@@ -124,7 +124,8 @@ typedef struct {
 /* Become the leader if nobody leads or the term is over. *won says whether; if not, `out` tells who
  * leads. A name does not tell processes apart, so that one which was started again under the name
  * of the leader waits for the end of the term as others do: it cannot know that its namesake is
- * dead, nor whether an attempt whose answer was lost had won. ttl_ms in [1, 3,600,000]. */
+ * dead, nor whether an attempt whose answer was lost had won. Where the database's clock was put
+ * back, a term that nobody renews for ttl_ms is over. ttl_ms in [1, 3,600,000]. */
 int store_leader_acquire(store_t *self, const char *run, const char *holder, int64_t ttl_ms,
                          bool *won, store_leader_t *out, err_t *err);
 /* Prolong the term to ttl_ms from now; possible as long as nobody else acquired it. ERR_FENCE. */

@@ -26,14 +26,19 @@ int store_front_acquire(store_t *self, const char *holder, int64_t ttl_ms, bool 
         "INSERT INTO cluster (name, holder, fence, expires_ms, guarded_ms) "
         "VALUES ('cluster', $1, 1, now_ms() + $2, now_ms()) "
         "ON CONFLICT (name) DO UPDATE SET holder = excluded.holder, fence = cluster.fence + 1, "
-        "expires_ms = excluded.expires_ms "
+        "expires_ms = excluded.expires_ms, guarded_ms = excluded.guarded_ms "
         "WHERE cluster.expires_ms <= now_ms() "
+        "OR (cluster.guarded_ms > now_ms() AND cluster.expires_ms = $3) "
         "RETURNING holder, fence",
-        sql_text(holder), sql_int(ttl_ms));
+        sql_text(holder), sql_int(ttl_ms), sql_int(store_term_stale(self, ttl_ms)));
     bool mine = n > 0;
     if (n == 0)
-        n = SQL_RUN(self->db, err, &rows, "SELECT holder, fence FROM cluster WHERE name = $1",
-                    sql_text("cluster"));
+        n = SQL_RUN(
+            self->db, err, &rows,
+            "SELECT holder, fence, expires_ms, CASE WHEN guarded_ms > now_ms() THEN 1 ELSE 0 END "
+            "FROM cluster WHERE name = $1",
+            sql_text("cluster"));
+    if (n > 0 && !mine) store_term_seen(self, &rows);
     if (n > 0) {
         *won = mine;
         *out = (store_leader_t){.fence = sql_cell_int(&rows, 0, 1)};
@@ -54,7 +59,7 @@ int store_front_renew(store_t *self, const store_leader_t *front, int64_t ttl_ms
 {
     if (check_term(front->holder, ttl_ms, err) < 0) return -1;
     int64_t n = SQL_RUN(self->db, err, NULL,
-                        "UPDATE cluster SET expires_ms = now_ms() + $3 "
+                        "UPDATE cluster SET expires_ms = now_ms() + $3, guarded_ms = now_ms() "
                         "WHERE holder = $1 AND fence = $2",
                         sql_text(front->holder), sql_int(front->fence), sql_int(ttl_ms));
     return n < 0 ? -1 : n == 0 ? deposed(front, err) : 0;

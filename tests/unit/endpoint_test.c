@@ -12,11 +12,14 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/time.h>
+#include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/mem.h"
 #include "msg/endpoint.h"
 #include "msg/guest.h"
+#include "temp.h"
 
 /* The beginnings of ZMTP 1.0, of 1.0 with a version, of 2.0, each with an identity of three bytes; and of 3.0. */
 #define SIGNATURE "\xff\0\0\0\0\0\0\0\x01\x7f"
@@ -223,12 +226,44 @@ static void connections_that_are_cut_or_reset(void **state)
     }
 }
 
+/* A path at which a process listens is its own; the file of one that was killed is nobody's. */
+static void paths_that_are_taken(void **state)
+{
+    (void)state;
+    char *dir = temp_dir(), *address = mem_printf("ipc://%s/door", dir);
+    struct sockaddr_un at = {.sun_family = AF_UNIX};
+    snprintf(at.sun_path, sizeof at.sun_path, "%s/door", dir);
+    int left = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    assert_int_equal(bind(left, (struct sockaddr *)&at, sizeof at), 0);
+    close(left);
+
+    err_t err = {0};
+    zsock_t *first = endpoint_open(endpoint_bind(ZMQ_ROUTER, address), &err);
+    if (!first) fail_msg("%s", err.text);
+    assert_null(endpoint_open(endpoint_bind(ZMQ_ROUTER, address), &err));
+    assert_int_equal(err.code, ERR_NET);
+    assert_non_null(strstr(err.text, "another process listens there"));
+    zsock_t *dealer = endpoint_open(endpoint_connect(ZMQ_DEALER, address), NULL);
+    zstr_send(dealer, "hello");
+    zmsg_t *message = zmsg_recv(first);
+    assert_int_equal(zmsg_size(message), 2);
+    zmsg_destroy(&message);
+    zsock_destroy(&dealer);
+    zsock_destroy(&first);
+    first = endpoint_open(endpoint_bind(ZMQ_ROUTER, address), &err);
+    assert_non_null(first);
+    zsock_destroy(&first);
+    free(address);
+    temp_remove(&dir);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(greetings_at_the_end_of_a_socket), /* forks: before any thread */
         cmocka_unit_test(connections_that_are_cut_or_reset),
         cmocka_unit_test(old_greetings_end_the_connection),
+        cmocka_unit_test(paths_that_are_taken),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

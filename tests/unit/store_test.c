@@ -259,6 +259,43 @@ static void test_term_ends(void **state)
     STORE_REFUSED(ERR_FENCE, store_leader_renew(s, &a, 300, err));
 }
 
+/* The database's clock was put back by an hour: a term from before is over when nobody renews it for one of the successor's,
+ * and not while its leader lives. */
+static void test_clock_put_back(void **state)
+{
+    store_test_t *f = *state;
+    store_t *s = f->store;
+    store_run_spec_t spec = {.id = "r", .config = "{}"};
+    store_leader_t a, b;
+    char id[STORE_ID];
+    bool won;
+    STORE_OK(store_run_submit(s, &spec, id, NULL, err));
+    STORE_OK(store_leader_acquire(s, "r", "a", 60000, &won, &a, err));
+    STORE_OK(store_front_acquire(s, "a", 60000, &won, &a, err));
+    static const char future[] =
+        "UPDATE leadership SET expires_ms = expires_ms + 3600000, guarded_ms = guarded_ms + "
+        "3600000;"
+        "UPDATE cluster SET expires_ms = expires_ms + 3600000, guarded_ms = guarded_ms + 3600000";
+    store_help_script(f->url, future);
+    int64_t begin = clock_mono_ms();
+    for (won = false; !won && clock_mono_ms() - begin < 20000; usleep(5000))
+        STORE_OK(store_leader_acquire(s, "r", "b", 300, &won, &b, err));
+    assert_true(won && b.fence == 2);
+    assert_true(clock_mono_ms() - begin >= 300);
+    for (won = false; !won && clock_mono_ms() - begin < 20000; usleep(5000))
+        STORE_OK(store_front_acquire(s, "b", 300, &won, &a, err));
+    assert_true(won && a.fence == 2);
+
+    store_help_script(f->url, future);
+    store_t *other = store_help_open(f->url, false);
+    for (begin = clock_mono_ms(); clock_mono_ms() - begin < 700; usleep(100000)) {
+        STORE_OK(store_leader_acquire(other, "r", "c", 300, &won, &a, err));
+        assert_false(won);
+        STORE_OK(store_leader_renew(s, &b, 60000, err));
+    }
+    store_destroy(&other);
+}
+
 enum { N_RIVALS = 6 };
 typedef struct {
     const char *url;
@@ -506,11 +543,11 @@ static void test_restart(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(test_submit),     TEST(test_submit_at_once), TEST(test_lengthen),
-        TEST(test_bad_values), TEST(test_transitions),    TEST(test_leadership),
-        TEST(test_term_ends),  TEST(test_rivals),         TEST(test_workers),
-        TEST(test_telemetry),  TEST(test_prune_slices),   TEST(test_checkpoints),
-        TEST(test_busy),
+        TEST(test_submit),      TEST(test_submit_at_once), TEST(test_lengthen),
+        TEST(test_bad_values),  TEST(test_transitions),    TEST(test_leadership),
+        TEST(test_term_ends),   TEST(test_clock_put_back), TEST(test_rivals),
+        TEST(test_workers),     TEST(test_telemetry),      TEST(test_prune_slices),
+        TEST(test_checkpoints), TEST(test_busy),
     };
     const struct CMUnitTest servers[] = {TEST(test_restart)};
     int failed = cmocka_run_group_tests_name("store", tests, NULL, NULL);
