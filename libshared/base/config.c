@@ -41,6 +41,11 @@ char config_letter(const config_field_t *field)
     return '\0';
 }
 
+bool config_on(const config_field_t *field)
+{
+    return field->kind == CONFIG_BOOL && field->fallback && strcmp(field->fallback, "true") == 0;
+}
+
 /* The field that -o stands for; NULL: this table has none of that letter. */
 static const config_field_t *find_letter(const config_table_t *table, char letter)
 {

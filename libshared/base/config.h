@@ -91,6 +91,9 @@ const config_field_t *config_find(const config_table_t *table, const char *name)
 /* The letter that stands for a field's flag in all programs: 'o' for "output"; '\0': it has none. */
 char config_letter(const config_field_t *field);
 
+/* A yes-or-no flag that is on where nobody says anything: --no-flag turns it off. */
+bool config_on(const config_field_t *field);
+
 /* Set one field from text, as a flag would, but for @FILE. */
 int config_set(const config_table_t *table, void *target, const char *name, const char *value,
                err_t *err);

@@ -88,6 +88,11 @@ static void put_field(const config_field_t *f, FILE *out)
             *p == '\n' ? fputs("\\en", out) : (put_text(p, 1, out), 0);
         fputs(")", out);
     }
+    if (config_on(f)) {
+        fputs("\n(\\-\\-no\\-", out);
+        for (const char *p = f->name; *p; p++) fputs(*p == '_' ? "\\-" : (char[]){*p, '\0'}, out);
+        fputs(": off)", out);
+    }
     if (f->max > f->min) fprintf(out, "\n(%.15g to %.15g)", f->min, f->max);
     fputc('\n', out);
 }

@@ -68,6 +68,13 @@ static void help_default(const char *text, FILE *out)
     fputc(']', out);
 }
 
+/* "--some-name", with words before the name. */
+static void put_flag(const config_field_t *f, const char *before, FILE *out)
+{
+    fprintf(out, "--%s", before);
+    for (const char *p = f->name; *p; p++) fputc(*p == '_' ? '-' : *p, out);
+}
+
 static void help_field(const config_field_t *f, FILE *out)
 {
     static const char *const kinds[] = {"", "INT", "NUMBER", "TEXT", ""};
@@ -82,6 +89,11 @@ static void help_field(const config_field_t *f, FILE *out)
     fprintf(out, "%-34s%s%s", str_text(&left),
             left.n > 33 ? "\n                                  " : "", f->help ? f->help : "");
     if (f->fallback && *f->fallback) help_default(f->fallback, out);
+    if (config_on(f)) {
+        fputs(" (", out);
+        put_flag(f, "no-", out);
+        fputs(": off)", out);
+    }
     if (f->max > f->min) fprintf(out, " (%.15g to %.15g)", f->min, f->max);
     fputc('\n', out);
     str_fini(&left);
@@ -103,8 +115,7 @@ void config_help(const config_table_t *table, FILE *out)
 
 static void flag_line(const config_field_t *f, const char *before, const char *what, FILE *out)
 {
-    fprintf(out, "--%s", before);
-    for (const char *p = f->name; *p; p++) fputc(*p == '_' ? '-' : *p, out);
+    put_flag(f, before, out);
     fprintf(out, "%s%s\n", *what ? " " : "", what);
 }
 

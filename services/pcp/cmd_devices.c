@@ -83,7 +83,8 @@ static int devices(const void *options, const config_args_t *args, err_t *err)
 {
     const options_t *o = options;
     output_t format = output_of(o->output, o->json);
-    (void)args, (void)err;
+    if (args->n_operands > 0)
+        return err_set(err, ERR_ARG, "unexpected word \"%s\"", args->operands[0]);
     json_t *all = json_pack("{s:o, s:o}", "devices", devices_json(), "targets", targets_json());
     if (format != OUTPUT_TABLE) {
         output_value(format, all, stdout);

@@ -24,7 +24,8 @@ static const char head[] =
     "`pcp train`,\n"
     "the shepherd's run.json) and PCP_SOME_NAME in the environment, which `pcp compile` does not "
     "read. A flag\n"
-    "wins over the environment, that over the file.\n\n"
+    "wins over the environment, that over the file. What is true by default is turned off by "
+    "`--no-some-name`.\n\n"
     "**fixed**: it may not change once a run has begun: `--resume` refuses another value (`rounds` "
     "may grow), and the\n"
     "shepherds of a run must agree on what comes to them.\n";

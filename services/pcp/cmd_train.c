@@ -162,6 +162,19 @@ static void fail_with_log(train_t *self, const char *name, const char *how)
     free(tail);
 }
 
+/* Only for the eye: the run goes on. */
+static void note_page_end(train_t *self, const char *how)
+{
+    char *tail = children_log_tail(self->children, TRAIN_PAGE, LOG_TAIL_BYTES);
+    size_t n = strlen(tail);
+    if (n > 0 && tail[n - 1] == '\n') tail[n - 1] = '\0';
+    const char *last = strrchr(tail, '\n');
+    progress_note(&self->progress,
+                  "the page or tracker %s, the run goes on (%s/logs/" TRAIN_PAGE ".log): %s", how,
+                  self->config.run_dir, last ? last + 1 : tail);
+    free(tail);
+}
+
 /* Why it ended may still be on the way, with the shepherd's last words. Who ended with status 0 was
  * dismissed, and the shepherd will end, too. */
 static void on_child_end(train_t *self, const child_end_t *end)
@@ -169,10 +182,9 @@ static void on_child_end(train_t *self, const child_end_t *end)
     bool content = !end->signalled && end->code == 0;
     bool shepherd = strcmp(end->name, "shepherd") == 0;
     char how[64];
-    if (strcmp(end->name, TRAIN_PAGE) == 0) { /* only for the eye: the run goes on */
+    if (strcmp(end->name, TRAIN_PAGE) == 0) {
         if (!self->done && !self->failed && !self->interrupts)
-            progress_note(&self->progress, "the page or tracker %s (%s/logs/" TRAIN_PAGE ".log)",
-                          child_end_text(end, how), self->config.run_dir);
+            note_page_end(self, child_end_text(end, how));
         return;
     }
     bool leaving = self->done || self->failed || self->interrupts > 0; /* then everybody ends */

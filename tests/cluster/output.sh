@@ -66,6 +66,7 @@ check "a plan as text" unprinted compile "$work/model.mlir" --emit plan
 check "tokens" unprinted tokenizer encode --tokenizer byte "$work/text.txt"
 check "a list" unprinted devices
 check "and help" unprinted train --help
+check "a list of devices takes no word" refuses 'unexpected word "vulkan"' pcp devices vulkan
 left() { # WORDS...: who has closed the pipe wants no more
     { pcp "$@" 2>"$work/left" || echo "exit status $?" >>"$work/left"; } | true
     if [ -s "$work/left" ] && [ "$(cat "$work/left")" != "exit status 141" ]; then
@@ -86,6 +87,8 @@ same_help() {
 }
 check "pcp help X is pcp X --help, for each X" same_help
 check "of none that is not there" refuses 'there is no command "nothing"' pcp help nothing
+check "how to turn off what is on is in the help" bash -c "'$bin/pcp' train --help | grep -qF '[true] (--no-shuffle: off)'"
+check "and in the page for man, too" bash -c "'$bin/pcp' train --help-man | grep -qF '(\\-\\-no\\-shuffle: off)'"
 check "-o is in the help" bash -c "'$bin/pcp' run --help | grep -q -- '-o, --output table|json|yaml'"
 check "and in the page for man" bash -c "'$bin/pcp' run --help-man | grep -qF -- '.B \\-o, \\-\\-output'"
 check "which completion knows" test "$(bash -c 'source <("$0" completion bash); COMP_WORDS=("$0" devices -o ""); COMP_CWORD=3; _pcp; echo "${COMPREPLY[*]}"' "$(cd "$bin" && pwd)/pcp")" = "table json yaml"

@@ -92,5 +92,8 @@ check "a password in the address is refused" refuses "which others can see" "$bi
     --web-store "sqlite://$work/two/pcp.db" --track mlflow:http://me:word@127.0.0.1
 check "so is a token over plain http to elsewhere" refuses "https alone" env MLFLOW_TRACKING_TOKEN=a "$bin/pcp-metrics" --events none --http none \
     --web-store "sqlite://$work/two/pcp.db" --track mlflow:http://elsewhere.invalid
+check "pcp train goes on without, and says why" grep -q "the run goes on (.*which others can see" \
+    <(timeout $((120 * slow)) "$bin/pcp" train "$work/model.mlir" --data "$work/text.txt" --workers 1 --rounds 1 --inner-steps 1 \
+        --run-dir "$work/aside" --track mlflow:http://me:word@127.0.0.1 2>/dev/null)
 check "and another kind of tracker" refuses "expected mlflow:" "$bin/pcp" train "$work/model.mlir" --data "$work/text.txt" --track file:///tmp
 tap_done
