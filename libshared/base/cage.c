@@ -43,6 +43,13 @@ static const int refused[] = {
     SYS_io_uring_register,
     SYS_mount,
     SYS_umount2,
+    SYS_open_tree, /* the newer way to mount: fsopen and what follows */
+    SYS_move_mount,
+    SYS_fsopen,
+    SYS_fsconfig,
+    SYS_fsmount,
+    SYS_fspick,
+    SYS_mount_setattr,
     SYS_pivot_root,
     SYS_chroot,
     SYS_open_by_handle_at,
@@ -52,6 +59,7 @@ static const int refused[] = {
     SYS_finit_module,
     SYS_delete_module,
     SYS_kexec_load,
+    SYS_kexec_file_load,
     SYS_reboot,
     SYS_swapon,
     SYS_swapoff,
@@ -70,6 +78,10 @@ static const int refused[] = {
     SYS_clock_settime,
     SYS_clock_adjtime,
     SYS_adjtimex,
+#ifdef SYS_iopl /* a processor's ports */
+    SYS_iopl,
+    SYS_ioperm,
+#endif
 };
 
 /* New processes; clone is looked at more closely. */

@@ -9,7 +9,7 @@
 
 #include "base/err.h"
 
-enum { CAGE_FILTER_MOST = 160 };
+enum { CAGE_FILTER_MOST = 192 };
 typedef struct {
     struct sock_filter at[CAGE_FILTER_MOST];
     unsigned short n;

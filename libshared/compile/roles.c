@@ -7,6 +7,7 @@
 
 #include "base/file.h"
 #include "base/mem.h"
+#include "base/utf8.h"
 #include "compile/groups.h"
 #include "compile/lora.h"
 #include "compile/roles_in.h"
@@ -390,6 +391,7 @@ void roles_print(const roles_t *self, str_t *out)
     for (int i = 0; i < self->n; i++)
         if (self->row[i].unsure)
             str_addf(out, "  unsure: %s: %s\n", self->row[i].shown, self->row[i].unsure);
+    utf8_plain(out->at, true); /* names are the model's */
 }
 
 int roles_check(const roles_t *self, err_t *err)

@@ -156,6 +156,7 @@ void tokenizer_describe(const tokenizer_t *self, str_t *out)
         utf8_add(out, b->token[i].bytes, b->token[i].n);
         str_add(out, "\n");
     }
+    utf8_plain(out->at, true);
 }
 
 /* --- as JSON --- */

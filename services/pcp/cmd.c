@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/utf8.h"
 #include "ckpt/checkpoint.h"
 #include "ir/ir.h"
 #include "msg/keyring.h"
@@ -95,9 +96,12 @@ int cmd_run(const config_table_t *table, void *options, int argc, char **argv, c
 
 void cmd_notes(const char *path, const ir_module_t *module)
 {
-    for (const char *at = module->notes; at && *at;) {
+    char *notes = mem_strdup(module->notes ? module->notes : "");
+    utf8_plain(notes, true); /* names are the model's */
+    for (const char *at = notes; *at;) {
         const char *end = strchr(at, '\n');
         fprintf(stderr, "note: %s: %.*s\n", path, (int)(end - at), at);
         at = end + 1;
     }
+    free(notes);
 }

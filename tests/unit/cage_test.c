@@ -141,6 +141,21 @@ static int leaves_namespaces(void)
     return outcome(unshare(CLONE_NEWUSER));
 }
 
+static int mounts_anew(void)
+{
+    return outcome(syscall(SYS_fsopen, "tmpfs", 0));
+}
+
+static int sets_mounts(void)
+{
+    return outcome(syscall(SYS_mount_setattr, -1, "/nothing", 0, NULL, 0));
+}
+
+static int loads_kernels(void)
+{
+    return outcome(syscall(SYS_kexec_file_load, -1, -1, 0, NULL, 4)); /* KEXEC_FILE_NO_INITRAMFS */
+}
+
 static int uses_rings(void)
 {
     return outcome(syscall(SYS_io_uring_setup, 1, NULL));
@@ -258,6 +273,9 @@ static void calls_of_a_worker(void **state)
     LOOK(WORKER, peeks, EPERM);
     LOOK(WORKER, kills_parent, EPERM);
     LOOK(WORKER, leaves_namespaces, EPERM);
+    LOOK(WORKER, mounts_anew, EPERM);
+    LOOK(WORKER, sets_mounts, EPERM);
+    LOOK(WORKER, loads_kernels, EPERM);
     LOOK(WORKER, uses_rings, EPERM);
     LOOK(WORKER, has_new_rights, 0);
     LOOK(WORKER, opens_tcp, 0); /* it talks to aggregators */
@@ -278,6 +296,9 @@ static void calls_of_a_compiler(void **state)
     LOOK(COMPILER, opens_unix, EPERM);
     LOOK(COMPILER, traces, EPERM);
     LOOK(COMPILER, leaves_namespaces, EPERM);
+    LOOK(COMPILER, mounts_anew, EPERM);
+    LOOK(COMPILER, sets_mounts, EPERM);
+    LOOK(COMPILER, loads_kernels, EPERM);
 }
 
 static void paths(void **state)

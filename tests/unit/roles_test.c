@@ -231,6 +231,29 @@ static void test_entry_and_file(void **state)
     temp_remove(&dir);
 }
 
+/* A model's names move no cursor of who reads the table. */
+static void test_names_are_shown_plainly(void **state)
+{
+    (void)state;
+    static const char text[] =
+        "func.func @main(%w: tensor<2xf32> {pcp.name = \"w\\1B[2J\\9B\"}, %x: tensor<2xf32>) -> "
+        "tensor<f32> {\n"
+        "  %l = stablehlo.dot_general %w, %x, contracting_dims = [0] x [0] : (tensor<2xf32>, "
+        "tensor<2xf32>) -> tensor<f32>\n"
+        "  return %l : tensor<f32>\n}\n";
+    err_t err = {0};
+    ir_module_t *module = parse(text);
+    const roles_options_t options = {.loss_result = -1};
+    roles_t roles;
+    if (roles_assign(module, &options, &roles, &err) < 0) fail_msg("%s", err.text);
+    str_t table = {0};
+    roles_print(&roles, &table);
+    assert_non_null(strstr(str_text(&table), "w?[2J?"));
+    assert_null(strchr(str_text(&table), 0x1b));
+    str_fini(&table);
+    ir_module_destroy(&module);
+}
+
 static const char all_roles[] =
     "func.func @main(%n: tensor<i32>, %f: tensor<2xf32>, %m: tensor<2xf32>, %w: tensor<2xf32>, "
     "%x: tensor<2xf32>, %lr: tensor<f32>, %step: tensor<i32>, %key: tensor<3xui32>) -> "
@@ -444,9 +467,13 @@ static void test_other_function(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_roles),          cmocka_unit_test(test_refused),
-        cmocka_unit_test(test_entry_and_file), cmocka_unit_test(test_training),
-        cmocka_unit_test(test_constants),      cmocka_unit_test(test_other_function),
+        cmocka_unit_test(test_names_are_shown_plainly),
+        cmocka_unit_test(test_roles),
+        cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_entry_and_file),
+        cmocka_unit_test(test_training),
+        cmocka_unit_test(test_constants),
+        cmocka_unit_test(test_other_function),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -198,6 +198,36 @@ static const char *send_part(rig_t *rig, const wish_t *wish, uint32_t file, size
     return rig->heard.at[before]->run_answer->error;
 }
 
+/* What is the cluster's to say is refused by its name: places of its machine above all. */
+static void not_theirs_to_set(void **state)
+{
+    (void)state;
+    static const char *const rows[][2] = {{"store", "\"sqlite:///tmp/x\""},
+                                          {"state_dir", "\"/var/lib\""},
+                                          {"health", "\"/tmp/health\""},
+                                          {"probe", "true"},
+                                          {"key", "\"k\""},
+                                          {"insecure", "true"}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        rig_t *rig = rig_new();
+        join(rig, 0, MSG__KIND__KIND_CLI);
+        wish_t wish;
+        wish_init(&wish, "run", "words");
+        char *json = mem_printf("%.*s, \"%s\": %s}", (int)strlen(run_json) - 1, run_json,
+                                rows[i][0], rows[i][1]);
+        wish.text[0] = json;
+        hash_content(json, strlen(json), wish.hash[0]);
+        wish.file[0].size = strlen(json);
+        assert_true(asked(rig, &wish.ask)->send);
+        send_pieces(rig, &wish);
+        const char *error = asked_about(rig, MSG__RUN_ASK__VERB__COMMIT, "")->error;
+        if (!strstr(error, rows[i][0]) || !strstr(error, "the cluster's to set"))
+            fail_msg("%s: %s", rows[i][0], error);
+        free(json);
+        rig_destroy(rig);
+    }
+}
+
 static void leave_and_come(rig_t *rig)
 {
     front_drop(&rig->front, front_by_id(&rig->front, "member-0"));
@@ -435,6 +465,7 @@ int main(void)
 {
     log_init("test", LOG_OFF, LOG_LOGFMT);
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(not_theirs_to_set),
         cmocka_unit_test(file_names),
         cmocka_unit_test(other_content),
         cmocka_unit_test(link_in_the_way),

@@ -82,6 +82,30 @@ static void nothing_for_one_target(void **unused)
     }
 }
 
+/* A compiler that answers nonsense, or a plan of another model, ends no run that others train; it is asked again, and then its
+ * target's workers are refused. */
+static void another_plan_makes_no_sense(void **unused)
+{
+    (void)unused;
+    char hash[HASH_HEX] = "";
+    memset(hash, 'e', HASH_HEX - 1);
+    for (int named = 0; named < 2; named++) {
+        rig_t *rig = training(1, 1, 1);
+        forget_sent(rig);
+        hello_for(rig, W2, "w2", "gpu:x");
+        for (int i = 1; i <= 3; i++) {
+            ask(rig, C);
+            assert_int_equal(count(rig, C, BODY(COMPILE), NULL), i);
+            SAY(rig, C, PLAN_REPLY, plan_reply, Msg__PlanReply body = MSG__PLAN_REPLY__INIT;
+                body.job = "gpu:x"; body.plan = named ? hash : "e");
+            assert_false(rig->state.finished);
+        }
+        assert_int_equal(only(rig, W2, BODY(FAULT))->fault->code, MSG__FAULT__CODE__REFUSED);
+        assert_non_null(member_by_id(&rig->state.roster, "w1"));
+        rig_free(rig);
+    }
+}
+
 static void a_spare_of_the_target_takes_it_at_once(void **unused)
 {
     (void)unused;
@@ -222,6 +246,7 @@ static void plans_wait_for_a_lost_aggregator(void **unused)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(another_plan_makes_no_sense),
         cmocka_unit_test(nothing_for_one_target),
         cmocka_unit_test(a_spare_of_the_target_takes_it_at_once),
         cmocka_unit_test(another_target_waits),

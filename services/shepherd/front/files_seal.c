@@ -62,6 +62,9 @@ static int check_config(front_job_t *job, const shepherd_config_t *config, err_t
                               {"id", config->id},
                               {"resume", config->resume},
                               {"checkpoint", config->checkpoint},
+                              {"state_dir", config->state_dir},
+                              {"health", config->common.health},
+                              {"probe", config->common.probe ? "true" : NULL},
                               {"key", config->common.key},
                               {"revoked", config->common.revoked},
                               {"insecure", config->common.insecure ? "true" : NULL}};

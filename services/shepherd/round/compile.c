@@ -143,14 +143,12 @@ void plans_dispatch(shepherd_t *self)
 
 /* A plan that cannot be had. What is wrong with the model may be so for this target alone, which lacks f64, say: others
  * go on. Otherwise another compiler is asked, or the same one again. */
-static void failed(shepherd_t *self, plan_row_t *plan, const Msg__PlanReply *reply)
+static void again(shepherd_t *self, plan_row_t *plan, const char *why, bool never)
 {
-    log_event(LOG_ERROR, "compile_failed", "target=%s error=\"%s\"", plan->target, reply->error);
+    log_event(LOG_ERROR, "compile_failed", "target=%s error=\"%s\"", plan->target, why);
     plan->state = PLAN_WANTED;
     plan->failed = plan->compiler;
-    plan->unknown = reply->target_at_fault;
-    if (reply->model_at_fault || plan->unknown || plan->attempts >= MAX_ATTEMPTS)
-        give_up(self, plan, reply->error);
+    if (never || plan->attempts >= MAX_ATTEMPTS) give_up(self, plan, why);
 }
 
 /* It is no compiler of ours, or somebody speaks for it: it gets no more work on this connection. */
@@ -197,7 +195,8 @@ void on_plan_reply(void *state, const msg_peer_t *from, const msg_envelope_t *me
         return;
     }
     if (*reply->error) {
-        failed(self, plan, reply);
+        plan->unknown = reply->target_at_fault;
+        again(self, plan, reply->error, reply->model_at_fault || reply->target_at_fault);
         return;
     }
     err_t err = {0};
@@ -205,11 +204,14 @@ void on_plan_reply(void *state, const msg_peer_t *from, const msg_envelope_t *me
         refuse(plan, compiler, &err);
         return;
     }
+    plan->unknown = false;
     if (take_layout(self, reply, &err) < 0) {
-        shepherd_fail(self, "plan for %s: %s", plan->target, err.text);
+        if (self->bulk.layout.n > 0) /* others train by it: this compiler is to blame */
+            again(self, plan, err.text, false);
+        else
+            shepherd_fail(self, "plan for %s: %s", plan->target, err.text);
         return;
     }
-    plan->unknown = false;
     memcpy(plan->hash, reply->plan, HASH_HEX);
     free(plan->seal);
     plan->seal = mem_strdup(reply->seal);
