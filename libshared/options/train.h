@@ -54,8 +54,8 @@ enum { SAMPLE_MOST_TOKENS = 4096, SAMPLE_PROMPT_BYTES = 2000 };
     X(T, FLOAT, decay_fraction, 0.2, 0, 1, NULL, true, "share of the steps that decay (wsd)")     \
     X(T, ENUM, outer_rule, nesterov, 0, 0, OPTION_WORDS(OUTER_RULES), true,                       \
       "outer step: DiLoCo's, or the mean of the replicas' parameters")                            \
-    X(T, FLOAT, outer_lr, 0.7, 0, 100, NULL, true, "outer learning rate (nesterov)")              \
-    X(T, FLOAT, outer_momentum, 0.9, 0, 1, NULL, true, "outer Nesterov momentum")                 \
+    X(T, FLOAT, outer_lr, 0.7, 1e-9, 100, NULL, true, "outer learning rate (nesterov)")           \
+    X(T, FLOAT, outer_momentum, 0.9, 0, 0.999999, NULL, true, "outer Nesterov momentum")          \
     X(T, ENUM, codec, f32, 0, 0, OPTION_WORDS(CODECS), true, "pseudo-gradients on the wire")      \
     X(T, ENUM, down_codec, f32, 0, 0, OPTION_WORDS(CODECS_EXACT), true,                           \
       "changes of the parameters on their way to workers; f32: the parameters themselves")        \

@@ -11,6 +11,7 @@
 
 #include "optim/optim.h"
 #include "options/train.h"
+#include "outer/outer.h"
 #include "text/tokenizer.h"
 
 static const config_field_t fields[] = {TRAIN_OPTIONS(OPTION_FIELD, train_options_t)};
@@ -41,6 +42,21 @@ static void rows_are_whole(void **state)
         assert_true(row->fixed || !row->in_spec); /* another step makes another result */
     }
     assert_null(train_option_find("help"));
+}
+
+/* What an option may be, the aggregators take: else a run ends when all of it has started. */
+static void outer_rules_take_what_options_allow(void **state)
+{
+    (void)state;
+    const config_field_t *lr = &train_option_find("outer_lr")->field,
+                         *momentum = &train_option_find("outer_momentum")->field;
+    for (int i = 0; i < 4; i++) {
+        err_t err = {0};
+        outer_options_t options = {.rule = outer_rule_find("nesterov", NULL),
+                                   .lr = i % 2 ? lr->max : lr->min,
+                                   .momentum = i / 2 ? momentum->max : momentum->min};
+        if (outer_check(&options, &err) < 0) fail_msg("%s", err.text);
+    }
 }
 
 static void defaults_are_those_of_the_spec(void **state)
@@ -193,6 +209,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(rows_are_whole),
+        cmocka_unit_test(outer_rules_take_what_options_allow),
         cmocka_unit_test(defaults_are_those_of_the_spec),
         cmocka_unit_test(words_are_those_of_tables),
         cmocka_unit_test(rules),
