@@ -197,12 +197,24 @@ assert rule["from"][0]["podSelector"]["matchLabels"].items() <= mine.items()
 assert "--insecure" not in container["args"] + gateway["containers"][0]["args"]
 assert member["terminationGracePeriodSeconds"] > 30' "$work/inference.yaml"
 }
+# Whose number an autoscaler decides has none here, or applying again would take away what is at work.
+# shellcheck disable=SC2317
+leaves_scaling_alone() {
+    /usr/bin/python3 -c '
+import sys, yaml
+objects = [o for o in yaml.safe_load_all(open(sys.argv[1])) if o]
+scaled = [o["spec"]["scaleTargetRef"]["name"] for o in objects if o["kind"] in ("HorizontalPodAutoscaler", "ScaledObject")]
+assert scaled
+for one in objects:
+    assert one["kind"] != "Deployment" or one["metadata"]["name"] not in scaled or "replicas" not in one["spec"], one["metadata"]' "$work/$1.yaml"
+}
 overlays=(dev prod gpu)
 for overlay in "${overlays[@]}"; do
     check "overlay $overlay renders" renders "$overlay"
     check "its containers start programs and flags that there are" starts_what_is_there "$overlay"
     check "have the key of their role and no other" has_its_key "$overlay"
     check "and are confined" is_confined "$overlay"
+    check "and what is scaled has no number" leaves_scaling_alone "$overlay"
 done
 check "with the component of the page, too" renders_page
 check "which reaches the page" page_is_reached
