@@ -32,8 +32,8 @@ char *pcp_tokenizer_decode(const pcp_tokenizer_t *self, const pcp_tensor_t *toke
 typedef struct pcp_generator pcp_generator_t;
 
 /* The model is a graph with a function @logits (parameters, tokens [1, length] of i32) -> [1, length, vocabulary]; graphs of
- * model.h keep keys and values of what they have read, others compute their window for each token. Parameters are those of the
- * session, as they are now, or of a safetensors file. Compiles for this machine's processor: seconds, unless the user's cache has the
+ * model.h, and others that prove that they may, keep keys and values of what they have read; the rest compute their window for each
+ * token (docs/generation.md). Parameters are those of the session, as they are now, or of a safetensors file. Compiles for this machine's processor: seconds, unless the user's cache has the
  * plan. threads 0: all. The tokenizer is borrowed as long as the generator lives. */
 pcp_generator_t *pcp_generator_new(const pcp_graph_t *model, pcp_session_t *session,
                                    const pcp_tokenizer_t *tokenizer, int threads,

@@ -64,7 +64,7 @@ char *pcp_tokenizer_decode(const pcp_tokenizer_t *self, const pcp_tensor_t *toke
                 ir_type_text(&tokens->value.type, text));
         return NULL;
     }
-    for (int64_t i = 0; i < ir_type_count(&tokens->value.type); i++)
-        tokenizer_decode(self->inner, ((const uint32_t *)tokens->value.data)[i], &out);
+    tokenizer_decode_text(self->inner, tokens->value.data,
+                          (size_t)ir_type_count(&tokens->value.type), &out);
     return out.at ? out.at : mem_calloc(1, 1);
 }

@@ -63,10 +63,19 @@ static int read_line(const char *text, size_t n, const char *field, bool as_json
     return rc;
 }
 
+/* Bytes of a mark that some editors put before a file: no part of its first line. */
+static size_t skip_mark(const char *text, size_t n, uint64_t line)
+{
+    static const char mark[] = "\xEF\xBB\xBF";
+    bool marked = line == 1 && n >= sizeof mark - 1 && memcmp(text, mark, sizeof mark - 1) == 0;
+    return marked ? sizeof mark - 1 : 0;
+}
+
 int jsonl_next(const char *text, size_t n, const char *field, bool as_json, size_t *at,
                uint64_t *line, str_t *out, err_t *err)
 {
     while (*at < n) {
+        *at += skip_mark(text + *at, n - *at, *line);
         const char *begin = text + *at, *end = memchr(begin, '\n', n - *at);
         size_t length = end ? (size_t)(end - begin) : n - *at;
         uint64_t number = (*line)++;

@@ -88,8 +88,11 @@ static void add_text_logprobs(json_t *to, const tokenizer_t *tokenizer, const wr
     json_t *top = t->n_top > 0 ? json_object() : json_null();
     for (int i = 0; i < t->n_top; i++) {
         json_t *name = token_name(tokenizer, t->top[i]);
-        json_object_setn_new(top, json_string_value(name), json_string_length(name),
-                             json_real(t->top_logprob[i]));
+        const char *key = json_string_value(name);
+        size_t n = json_string_length(name);
+        /* parts of characters are all U+FFFD: that is the likeliest of them */
+        if (!json_object_getn(top, key, n))
+            json_object_setn_new(top, key, n, json_real(t->top_logprob[i]));
         json_decref(name);
     }
     json_array_append_new(json_object_get(to, "tokens"), token_name(tokenizer, t->token));

@@ -438,7 +438,11 @@ int request_parse(request_kind_t kind, const char *body, size_t n, request_t *ou
     out->embeds = kind == REQUEST_EMBEDDINGS;
     reading_t reading = {.request = out, .refusal = refusal};
     int status = 0;
-    if (!json)
+    if (!json && json_error_code(&error) == json_error_null_character)
+        status = refuse(refusal, BAD_REQUEST, invalid, NULL, NULL,
+                        "texts with U+0000 are not taken here: line %d, column %d", error.line,
+                        error.column);
+    else if (!json)
         status = refuse(refusal, BAD_REQUEST, invalid, NULL, NULL,
                         "the body is not JSON: line %d, column %d: %s", error.line, error.column,
                         error.text);

@@ -122,9 +122,14 @@ void tokenizer_decode(const tokenizer_t *self, uint32_t token, str_t *out)
         alphabet_add_code(out, 0xFFFD);
 }
 
-bool tokenizer_adds_blank(const tokenizer_t *self)
+void tokenizer_decode_text(const tokenizer_t *self, const uint32_t *tokens, size_t n, str_t *out)
 {
-    return self->kind == KIND_BPE && self->bpe->strips_blank;
+    str_t text = {0};
+    for (size_t i = 0; i < n; i++) tokenizer_decode(self, tokens[i], &text);
+    bool strips = self->kind == KIND_BPE && self->bpe->strips_blank;
+    size_t blank = strips && str_starts(str_text(&text), " ");
+    str_addn(out, str_text(&text) + blank, text.n - blank);
+    str_fini(&text);
 }
 
 bool tokenizer_is_special(const tokenizer_t *self, uint32_t token)

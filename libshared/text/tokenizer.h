@@ -93,8 +93,9 @@ const uint32_t *tokenizer_behind(const tokenizer_t *self, size_t *n);
  * the rest). Tokens outside the vocabulary appear as U+FFFD. */
 void tokenizer_decode(const tokenizer_t *self, uint32_t token, str_t *out);
 
-/* Does a text that was decoded as a whole begin with a blank that is none of the text? */
-bool tokenizer_adds_blank(const tokenizer_t *self);
+/* Append the text that n tokens are as a whole: the bytes of each, but for the blank that some tokenizers put
+ * before a text. */
+void tokenizer_decode_text(const tokenizer_t *self, const uint32_t *tokens, size_t n, str_t *out);
 
 /* A token that says something about the text and is none ("<|endoftext|>"). */
 bool tokenizer_is_special(const tokenizer_t *self, uint32_t token);

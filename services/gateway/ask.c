@@ -118,8 +118,8 @@ static void echo(ask_t *self, answer_choice_t *choice, str_t *out)
         &self->request.prompt[(size_t)choice->index / (size_t)self->request.n];
     str_t text = {0};
     if (prompt->text) str_addn(&text, prompt->text, prompt->n);
-    for (size_t i = 0; !prompt->text && i < prompt->n; i++)
-        tokenizer_decode(self->served->tokenizer, prompt->tokens[i], &text);
+    if (!prompt->text)
+        tokenizer_decode_text(self->served->tokenizer, prompt->tokens, prompt->n, &text);
     const char *bytes = str_text(&text);
     if (self->request.stream)
         answer_piece(&self->head, choice, self->served->tokenizer, bytes, text.n, NULL,

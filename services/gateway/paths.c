@@ -151,6 +151,12 @@ static served_t *find_served(gateway_t *self, const char *name)
 static int refuse_model(call_t *call, const char *name)
 {
     const gateway_config_t *config = call->gateway->config;
+    const members_t *members = call->gateway->members;
+    size_t joined = members ? members_count(members) : 0;
+    if (call->gateway->n_served == 0 && joined > 0)
+        return refuse(&call->refusal, UNAVAILABLE, unavailable, NULL, NULL,
+                      "no model is ready yet: %zu members have joined and load theirs (/readyz)",
+                      joined);
     if (call->gateway->n_served == 0)
         return refuse(
             &call->refusal, UNAVAILABLE, unavailable, NULL, NULL,

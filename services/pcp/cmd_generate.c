@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/mem.h"
+#include "base/utf8.h"
 #include "ckpt/checkpoint.h"
 #include "ckpt/run_checkpoint.h"
 #include "infer/writer.h"
@@ -89,7 +90,9 @@ static void told(void *user, const writer_told_t *told)
 static void print_json(const answer_t *a)
 {
     json_t *json = json_object();
-    json_object_set_new(json, "prompt", json_string(a->prompt));
+    str_t prompt = {0}; /* JSON is UTF-8, a prompt any bytes */
+    utf8_add(&prompt, a->prompt, strlen(a->prompt));
+    json_object_set_new(json, "prompt", json_string(str_text(&prompt)));
     json_object_set_new(json, "text", json_stringn(str_text(&a->text), a->text.n));
     json_object_set_new(json, "prompt_tokens", json_integer(a->n_prompt));
     json_object_set_new(json, "tokens", json_integer(a->n_tokens));
@@ -98,6 +101,7 @@ static void print_json(const answer_t *a)
     json_dumpf(json, stdout, JSON_COMPACT);
     putchar('\n');
     json_decref(json);
+    str_fini(&prompt);
 }
 
 /* --- writing --- */
@@ -216,6 +220,16 @@ static int open_model(job_t *job, const checkpoint_t *checkpoint, size_t n_promp
     return 0;
 }
 
+static int check_bias(const job_t *job, err_t *err)
+{
+    int64_t vocab = infer_facts(job->model).vocab;
+    for (size_t i = 0; i < job->how.choose.n_bias; i++)
+        if (job->how.choose.bias[i].token >= vocab)
+            return err_set(err, ERR_ARG, "--bias: token %u: the model's are below %lld",
+                           job->how.choose.bias[i].token, (long long)vocab);
+    return 0;
+}
+
 static int run(const generate_options_t *o, const checkpoint_t *checkpoint,
                const tokenizer_t *tokenizer, const generate_lists_t *lists, err_t *err)
 {
@@ -226,6 +240,7 @@ static int run(const generate_options_t *o, const checkpoint_t *checkpoint,
                                  .n_stop = lists->n_stop,
                                  .logprobs = job.json ? (int)o->logprobs : -1};
     int status = open_model(&job, checkpoint, lists->n_prompt, err);
+    if (status == 0) status = check_bias(&job, err);
     if (status == 0) {
         job.writer = writer_new(job.model, tokenizer);
         list_answers(&job, lists);

@@ -208,14 +208,14 @@ static int encode(const options_t *o, const config_args_t *args, const tokenizer
     return status;
 }
 
-static int decode_text(const tokenizer_t *t, const char *text, str_t *out, err_t *err)
+static int read_numbers(const char *text, tokens_t *out, err_t *err)
 {
     for (const char *p = text; *p;) {
         char *end;
         errno = 0;
         unsigned long token = strtoul(p, &end, 10);
         bool number = end > p && errno == 0 && token <= UINT32_MAX && *p != '-';
-        if (number) tokenizer_decode(t, (uint32_t)token, out);
+        if (number) VEC_PUSH(out, (uint32_t)token);
         p = number ? end : p;
         while (strchr(" \t\r\n,", *p) && *p) p++;
         if (!number && *p)
@@ -226,15 +226,14 @@ static int decode_text(const tokenizer_t *t, const char *text, str_t *out, err_t
     return 0;
 }
 
-static int decode_raw(const tokenizer_t *t, const char *text, size_t n, size_t bytes, str_t *out,
-                      err_t *err)
+static int read_raw(const char *text, size_t n, size_t bytes, tokens_t *out, err_t *err)
 {
     const uint8_t *p = (const uint8_t *)text;
     if (n % bytes) return err_set(err, ERR_PARSE, "%zu bytes are no whole tokens of %zu", n, bytes);
     for (size_t at = 0; at < n; at += bytes) {
         uint32_t token = 0;
         for (size_t i = 0; i < bytes; i++) token |= (uint32_t)p[at + i] << 8 * i;
-        tokenizer_decode(t, token, out);
+        VEC_PUSH(out, token);
     }
     return 0;
 }
@@ -243,14 +242,16 @@ static int decode(const options_t *o, const config_args_t *args, const tokenizer
 {
     size_t n;
     str_t out = {0};
+    tokens_t tokens = {0};
     char *text = read_input(args, &n, err);
     int status = text ? 0 : -1;
     if (status == 0 && strcmp(o->format, "text") == 0)
-        status = decode_text(t, text, &out, err);
+        status = read_numbers(text, &tokens, err);
     else if (status == 0)
-        status = decode_raw(t, text, n, strcmp(o->format, "u16") == 0 ? 2 : 4, &out, err);
-    size_t extra = tokenizer_adds_blank(t) && str_starts(str_text(&out), " ");
-    if (status == 0) status = write_output(o, str_text(&out) + extra, out.n - extra, err);
+        status = read_raw(text, n, strcmp(o->format, "u16") == 0 ? 2 : 4, &tokens, err);
+    tokenizer_decode_text(t, tokens.at, tokens.n, &out);
+    if (status == 0) status = write_output(o, str_text(&out), out.n, err);
+    VEC_FREE(&tokens);
     str_fini(&out);
     free(text);
     return status;

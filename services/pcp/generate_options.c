@@ -97,6 +97,10 @@ static int read_prompts(const char *path, generate_lists_t *lists, err_t *err)
     if (strlen(lists->file) != n) return err_set(err, ERR_ARG, "%s: has a NUL", path);
     if (n > 0 && lists->file[n - 1] == '\n') lists->file[n - 1] = '\0';
     lists->prompt = split(lists->file, "\n", &lists->n_prompt);
+    for (size_t i = 0; i < lists->n_prompt; i++) { /* a file from Windows */
+        size_t length = strlen(lists->prompt[i]);
+        if (length > 0 && lists->prompt[i][length - 1] == '\r') lists->prompt[i][length - 1] = '\0';
+    }
     return 0;
 }
 

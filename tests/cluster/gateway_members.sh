@@ -70,7 +70,12 @@ check "a gateway begins without a model" front --members "ipc://$work/door"
 check "without a member there is an error that names the fix" is 503 "pcp-gateway --model NAME=DIR --join" completions '{"model":"tiny","prompt":"x"}'
 check "and it is not ready" test "$(curl -s -o /dev/null -w '%{http_code}' "$url/readyz")" = 503
 check "but lives" curl -sf "$url/healthz"
-member one --model tiny="$work/run/checkpoint/$newest"
+printf '#!/bin/sh\nuntil [ -e "%s" ]; do sleep 0.1; done\nexec "%s" "$@"\n' "$work/go" "${PCP_CC:-gcc}" >"$work/waits"
+chmod +x "$work/waits"
+PCP_CC=$work/waits member one --model tiny="$work/run/checkpoint/$newest"
+check "a member joins before its model is compiled" eventually 20 is_metric pcp_gateway_members 1
+check "and is not said to be missing" is 503 "1 members have joined and load theirs" completions '{"model":"tiny","prompt":"x"}'
+touch "$work/go"
 member two --model tiny="$work/run/checkpoint/$newest"
 member three --model other="$work/live" --follow --chat-template plain
 for name in one two three; do check "member $name offers its model" eventually 60 offered $name; done

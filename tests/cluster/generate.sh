@@ -52,6 +52,12 @@ never() { ! write --prompt "The " --tokens 30 --bias 32=-inf --seed 3 --json | t
 check "a token that is never to come does not" never
 logprobs() { write --prompt "The " --tokens 2 --temperature 0 --json --logprobs 2 | tr '{' '\n' | grep -c '"logprob"' | grep -qx 6; }
 check "log-probabilities of tokens and of the likeliest" logprobs
+windows() { sed 's/$/\r/' "$work/prompts" >"$work/windows" && cmp <(write --prompts "$work/windows" --tokens 5) <(write --prompts "$work/prompts" --tokens 5); }
+check "a file of prompts from Windows is the same" windows
+bytes() { printf 'a\xff\n' >"$work/bytes" && write --prompts "$work/bytes" --tokens 1 | grep -qF $'{"prompt":"a\xEF\xBF\xBD",'; }
+check "a prompt that is no UTF-8 is told all the same" bytes
+check "a bias of a token that the model has not is refused" refuses "pcp generate: --bias: token 256" "$bin/pcp" generate \
+    --checkpoint "$work/run" --bias 256=1
 check "a prompt that does not fit is refused" refuses "the model's context has 32" "$bin/pcp" generate --checkpoint "$work/run" --no-slide \
     --prompt "0123456789012345678901234567890123456789"
 check "or its beginning is forgotten" test "$(write --prompt "0123456789012345678901234567890123456789" --tokens 40 | wc -c)" -ge 80

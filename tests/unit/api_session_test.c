@@ -447,6 +447,33 @@ static void join(void *user, const char *piece, size_t n)
     strncat(user, piece, n);
 }
 
+/* Where a tokenizer puts a blank before a text, decoding takes it away again. */
+static void test_tokenizer(void **state)
+{
+    static const char json[] = "{\"normalizer\": {\"type\": \"Prepend\", \"prepend\": \"\u2581\"}, "
+                               "\"decoder\": {\"type\": "
+                               "\"Sequence\", \"decoders\": [{\"type\": \"Replace\", \"pattern\": "
+                               "{\"String\": \"\u2581\"}, "
+                               "\"content\": \" \"}, {\"type\": \"Strip\", \"content\": \" \", "
+                               "\"start\": 1, \"stop\": 0}]}, "
+                               "\"model\": {\"type\": \"BPE\", \"byte_fallback\": true, \"vocab\": "
+                               "{\"\u2581\": 0, \"a\": 1}, "
+                               "\"merges\": []}}";
+    char *dir = temp_dir();
+    const char *path = temp_path(dir, "tokenizer.json");
+    (void)state;
+    temp_write(path, json, strlen(json));
+    pcp_tokenizer_t *tok = there(pcp_tokenizer_open(path, error));
+    pcp_tensor_t *tokens = there(pcp_tokenizer_encode(tok, "aa", 2, error));
+    assert_int_equal(pcp_type_count(pcp_tensor_type(tokens)), 3);
+    char *back = there(pcp_tokenizer_decode(tok, tokens, error));
+    assert_string_equal(back, "aa");
+    pcp_free(back);
+    pcp_tensor_release(&tokens);
+    pcp_tokenizer_destroy(&tok);
+    temp_remove(&dir);
+}
+
 /* A model that learned one text by heart writes it on; what is told piece by piece is the whole. */
 static void test_generate(void **state)
 {
@@ -536,8 +563,9 @@ static void test_models(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(gradient), TEST(second_order), TEST(plan),   TEST(sgd),
-        TEST(files),    TEST(generate),     TEST(models), TEST(golden_training),
+        TEST(gradient), TEST(second_order), TEST(plan),
+        TEST(sgd),      TEST(files),        TEST(tokenizer),
+        TEST(generate), TEST(models),       TEST(golden_training),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -393,6 +393,24 @@ static void test_lines(void **state)
     expect_lines("{\"text\": \"\xff\"}", "7:");
 }
 
+/* A byte-order mark is none of a file's first line, and nothing else elsewhere. */
+static void test_mark(void **state)
+{
+    static const char marked[] = "\xEF\xBB\xBF{\"text\": \"a\"}\n\xEF\xBB\xBF{\"text\": \"b\"}\n";
+    err_t err = {0};
+    str_t doc = {0};
+    size_t at = 0;
+    uint64_t line = 1;
+    (void)state;
+    assert_int_equal(jsonl_next(marked, sizeof marked - 1, "text", false, &at, &line, &doc, &err),
+                     1);
+    assert_string_equal(str_text(&doc), "a");
+    assert_int_equal(jsonl_next(marked, sizeof marked - 1, "text", false, &at, &line, &doc, &err),
+                     -1);
+    assert_non_null(strstr(err.text, "2:"));
+    str_fini(&doc);
+}
+
 /* --- jobs in order --- */
 
 static void slow_work(void *user, int thread, void *job)
@@ -433,6 +451,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_lines_stay_whole, setup, teardown),
         cmocka_unit_test_setup_teardown(test_shards, setup, teardown),
         cmocka_unit_test(test_lines),
+        cmocka_unit_test(test_mark),
         cmocka_unit_test(test_order),
     };
     return cmocka_run_group_tests_name("corpus", tests, NULL, NULL);

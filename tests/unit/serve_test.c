@@ -89,7 +89,7 @@ static const struct {
     {false, "{}", "prompt", "missing"},
     {true, "{}", "messages", "missing"},
     {false, "{\"prompt\":\"\\ud800\"}", "", "not JSON"},
-    {false, "{\"prompt\":\"a\\u0000b\"}", "", "not JSON"},
+    {false, "{\"prompt\":\"a\\u0000b\"}", "", "texts with U+0000 are not taken"},
     {false, "{\"prompt\":\"a\",\"n\":1e999}", "", "not JSON"},
     {false, "{\"prompt\":\"a\",\"seed\":99999999999999999999}", "", "not JSON"},
     {false, "{\"prompt\":5}", "prompt", "must be a string"},
@@ -354,6 +354,24 @@ static void test_answer(void **state)
     tokenizer_destroy(&tokenizer);
 }
 
+/* Of tokens that look alike, as parts of characters do, the likeliest is told. */
+static void test_alike(void **state)
+{
+    (void)state;
+    err_t err = {0};
+    str_t out = {0};
+    tokenizer_t *tokenizer = tokenizer_new("byte", NULL, 0, &err);
+    answer_choice_t choice = {0};
+    const writer_token_t token = {0xE2, -0.5, 3, {0xE2, 'a', 0x9D}, {-0.5, -2, -4}};
+    answer_add(&head, &choice, tokenizer, "", 0, &token, WRITER_GOES_ON);
+    answer_whole(&head, &choice, 1, (answer_usage_t){3, choice.n_tokens}, &out);
+    assert_non_null(
+        strstr(str_text(&out), "\"top_logprobs\":[{\"\xEF\xBF\xBD\":-0.5,\"a\":-2.0}]"));
+    str_fini(&out);
+    answer_choice_fini(&choice);
+    tokenizer_destroy(&tokenizer);
+}
+
 static void test_pieces(void **state)
 {
     (void)state;
@@ -387,7 +405,8 @@ int main(void)
         cmocka_unit_test(test_prompts),       cmocka_unit_test(test_refused),
         cmocka_unit_test(test_deep),          cmocka_unit_test(test_templates),
         cmocka_unit_test(test_conversations), cmocka_unit_test(test_embeddings),
-        cmocka_unit_test(test_answer),        cmocka_unit_test(test_pieces),
+        cmocka_unit_test(test_answer),        cmocka_unit_test(test_alike),
+        cmocka_unit_test(test_pieces),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
