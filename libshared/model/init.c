@@ -1,6 +1,7 @@
 /* Initial values by rule, and the default rule by a parameter's use. */
 #include "model/init.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -38,21 +39,27 @@ typedef struct {
     double a, b;
 } rule_t;
 
-static int parse_rule(const char *text, rule_t *rule, err_t *err)
+/* As it is written; numbers may still be none. */
+static bool read_rule(const char *text, rule_t *rule)
 {
     int end = -1;
     *rule = (rule_t){0};
-    if (strcmp(text, "zeros") == 0) return 0;
+    if (strcmp(text, "zeros") == 0) return true;
     if (strcmp(text, "ones") == 0) {
         rule->a = 1;
-        return 0;
+        return true;
     }
-    if (sscanf(text, "constant(%lf)%n", &rule->a, &end) == 1 && end > 0 && !text[end]) return 0;
+    if (sscanf(text, "constant(%lf)%n", &rule->a, &end) == 1 && end > 0 && !text[end]) return true;
     rule->kind = INIT_NORMAL;
-    if (sscanf(text, "normal(%lf)%n", &rule->a, &end) == 1 && end > 0 && !text[end]) return 0;
+    if (sscanf(text, "normal(%lf)%n", &rule->a, &end) == 1 && end > 0 && !text[end]) return true;
     rule->kind = INIT_UNIFORM;
-    if (sscanf(text, "uniform(%lf,%lf)%n", &rule->a, &rule->b, &end) == 2 && end > 0 && !text[end])
-        return 0;
+    return sscanf(text, "uniform(%lf,%lf)%n", &rule->a, &rule->b, &end) == 2 && end > 0 &&
+           !text[end];
+}
+
+static int parse_rule(const char *text, rule_t *rule, err_t *err)
+{
+    if (read_rule(text, rule) && isfinite(rule->a) && isfinite(rule->b)) return 0;
     return err_set(err, ERR_PARSE,
                    "pcp.init \"%s\" is not a rule: use zeros, ones, constant(V), normal(STD) or "
                    "uniform(LOW,HIGH)",

@@ -1,5 +1,6 @@
 /* Roles of a module's arguments, by their attributes. */
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -138,11 +139,15 @@ static int check_names(const ir_fn_t *fn, const optim_arg_t *args, err_t *err)
     return status;
 }
 
-/* A number of a group; 1: there is none. */
+/* A number of a group, as a string or as a number; 1: there is none. */
 static int read_factor(const ir_fn_t *fn, int i, const char *name, double *out, err_t *err)
 {
-    const char *text = attr_text(&fn->param_attrs[i], name, "1");
-    char *end;
+    const ir_attr_t *attr = attr_find(&fn->param_attrs[i], name);
+    char number[32] = "1", *end;
+    if (attr && attr->kind == ATTR_INT) snprintf(number, sizeof number, "%lld", (long long)attr->i);
+    if (attr && attr->kind == ATTR_FLOAT) snprintf(number, sizeof number, "%.17g", attr->f);
+    bool is_number = !attr || attr->kind == ATTR_INT || attr->kind == ATTR_FLOAT;
+    const char *text = is_number ? number : attr_text(&fn->param_attrs[i], name, "");
     *out = strtod(text, &end);
     if (end != text && !*end && *out >= 0 && *out <= 1000) return 0;
     return err_set(err, ERR_ARG, "@%s: argument %d has %s = \"%.40s\": no number of 0 to 1000",

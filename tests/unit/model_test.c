@@ -191,6 +191,8 @@ static void test_init_rules(void **state)
     for (int i = 0; i < N; i++) assert_true(x[i] >= -1 && x[i] < 3);
     assert_int_equal(init_fill("constant(2.5)", 1, "w", x, 3, &err), 0);
     assert_true(x[2] == 2.5f);
+    assert_int_equal(init_fill("constant(nan)", 1, "w", x, 3, &err), -1);
+    assert_int_equal(init_fill("uniform(0,1e999)", 1, "w", x, 3, &err), -1);
     assert_int_equal(init_fill("normal(0.5", 1, "w", x, 3, &err), -1);
     assert_non_null(strstr(err.text, "normal(0.5"));
     free(x);

@@ -368,6 +368,30 @@ static void test_bad_factors(void **state)
     }
 }
 
+/* Factors that the text has as numbers, not as strings. */
+static void test_number_factors(void **state)
+{
+    (void)state;
+    static const ir_attr_t rows[] = {
+        {.name = OPTIM_LR, .kind = ATTR_FLOAT, .f = 0.25},
+        {.name = OPTIM_LR, .kind = ATTR_INT, .i = 3},
+        {.name = OPTIM_LR, .kind = ATTR_FLOAT, .f = -1},
+        {.name = OPTIM_LR, .kind = ATTR_INT, .i = 1001},
+        {.name = OPTIM_LR, .kind = ATTR_BOOL, .i = 1},
+    };
+    static const double want[] = {0.25, 3, -1, -1, -1}; /* -1: refused */
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        err_t err = {0};
+        ir_module_t *m = regression(DT_F32);
+        ir_fn_t *fn = ir_module_find(m, "main");
+        attr_set(m->arena, &fn->param_attrs[0], rows[i]);
+        const optim_arg_t *args = optim_args(m, fn, &err);
+        assert_int_equal(args != NULL, want[i] >= 0);
+        if (args) assert_true(args[0].lr == want[i]);
+        ir_module_destroy(&m);
+    }
+}
+
 /* Some value of @train, at its top, is a double. */
 static bool computes_in_f64(const train_spec_t *spec)
 {
@@ -561,6 +585,7 @@ int main(void)
         cmocka_unit_test(test_steps_match_plain_c),
         cmocka_unit_test(test_groups_match_plain_c),
         cmocka_unit_test(test_bad_factors),
+        cmocka_unit_test(test_number_factors),
         cmocka_unit_test(test_no_f64_where_there_is_none),
         cmocka_unit_test(test_names_and_roles),
         cmocka_unit_test(test_logits_alone),
