@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/file.h"
 #include "base/file_view.h"
 #include "base/log.h"
 #include "base/secret.h"
@@ -69,6 +70,7 @@ int main(int argc, char **argv)
 {
     const char *name = argc > 1 ? argv[1] : "";
     err_t err = {0};
+    file_hold_standard();
     if (secret_umask(&err) < 0) {
         fprintf(stderr, "pcp: %s\n", err.text);
         return CMD_USAGE;
