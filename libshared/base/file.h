@@ -72,4 +72,8 @@ char *file_cache_dir(void);
  * mounted inside. 0: there is no such directory (any more); -1: not all of it is gone, errno. */
 int file_remove_tree(const char *path);
 
+/* At the start of a program: standard input, output and error that are closed become descriptors that can no more be read or
+ * written than closed ones. Else the next file or socket takes their number, and what is logged or printed goes into it. */
+void file_hold_standard(void);
+
 #endif

@@ -11,6 +11,7 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
+#include "base/file.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/notify.h"
@@ -57,6 +58,7 @@ int service_configure(const config_table_t *table, void *options, int argc, char
     err_t err = {0};
     config_args_t args = {0};
     int result = SERVICE_GO;
+    file_hold_standard();
     if (secret_umask(&err) < 0 || config_load(table, options, NULL, argc, argv, &args, &err) < 0) {
         fprintf(stderr, "%s: %s\n", argv[0], err.text);
         result = SERVICE_BAD;

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/file.h"
 #include "base/file_view.h"
 #include "base/log.h"
 #include "base/secret.h"
@@ -118,6 +119,7 @@ static int run(int argc, char **argv)
 int main(int argc, char **argv)
 {
     err_t err = {0};
+    file_hold_standard();
     if (secret_umask(&err) < 0) {
         fprintf(stderr, "pcp: %s\n", err.text);
         return CMD_USAGE;
