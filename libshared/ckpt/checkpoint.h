@@ -117,6 +117,9 @@ typedef VEC(checkpoint_entry_t) checkpoint_list_t;
 /* A root's checkpoints, the one written last first. `verify`: check all their files, not only the
  * manifest. ERR_IO: no such directory. */
 int checkpoint_list(const char *root, bool verify, checkpoint_list_t *out, err_t *err);
+
+/* -1, with ERR_IO: there is none in it. It says where they are if it is a run's directory. */
+int checkpoint_none(const char *root, err_t *err);
 void checkpoint_list_fini(checkpoint_list_t *self);
 
 /* Remove what crashed writers have left in a root: nobody may be writing in it. ERR_IO. */

@@ -81,6 +81,16 @@ void checkpoint_list_fini(checkpoint_list_t *self)
     VEC_FREE(self);
 }
 
+int checkpoint_none(const char *root, err_t *err)
+{
+    char *within = mem_printf("%s/checkpoint", root);
+    bool is_run = file_exists(within);
+    err_set(err, ERR_IO, "%s: no checkpoint in it%s%s", root, is_run ? ": a run's are in " : "",
+            is_run ? within : "");
+    free(within);
+    return -1;
+}
+
 checkpoint_t *checkpoint_open_newest(const char *root, err_t *err)
 {
     checkpoint_list_t list;
@@ -92,7 +102,7 @@ checkpoint_t *checkpoint_open_newest(const char *root, err_t *err)
         if (!found)
             log_event(LOG_WARN, "checkpoint_refused", "reason=\"%s\"", (i ? next : first).text);
     }
-    if (!found && list.n == 0) err_set(err, ERR_IO, "%s: no checkpoint in it", root);
+    if (!found && list.n == 0) checkpoint_none(root, err);
     if (!found && list.n > 0)
         err_set(err, first.code, "%s%s", first.text,
                 list.n > 1 ? "; and none of the earlier ones is whole" : "");

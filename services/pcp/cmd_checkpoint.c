@@ -137,7 +137,7 @@ static int list(const options_t *o, const char *root, bool verify, err_t *err)
     output_list(format, columns, sizeof columns / sizeof *columns, rows, stdout);
     if (format == OUTPUT_TABLE) print_notes(rows);
     int rc = 0;
-    if (found.n == 0) rc = err_set(err, ERR_IO, "%s: no checkpoint in it", root);
+    if (found.n == 0) rc = checkpoint_none(root, err);
     if (n_bad) rc = err_set(err, ERR_CORRUPT, "%zu of %zu checkpoints are damaged", n_bad, found.n);
     checkpoint_list_fini(&found);
     return rc;

@@ -82,6 +82,8 @@ check "a checkpoint to write with" once "$absent" pcp generate --checkpoint "$ab
 check "a checkpoint to evaluate" once "$absent" pcp eval --checkpoint "$absent" "$work/text.txt"
 check "a text to evaluate" once "$absent" pcp eval --checkpoint "$work/run" "$absent"
 check "choices" once "$absent" pcp eval --checkpoint "$work/run" --choices "$absent"
+check "of a run it is told where its checkpoints are" refuses "a run's are in $work/run/checkpoint" pcp checkpoint list "$work/run"
+check "for what is exported, too" refuses "a run's are in $work/run/checkpoint" pcp checkpoint export "$work/run" --out "$work/out"
 for verb in list verify sign prune; do check "a directory to $verb" once "$absent" pcp checkpoint $verb "$absent"; done
 check "a checkpoint to export" once "$absent" pcp checkpoint export "$absent" --out "$work/out"
 cp -r "$work/run/checkpoint/latest/" "$work/damaged" && printf x >>"$work/damaged/model.safetensors"
