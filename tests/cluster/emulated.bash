@@ -34,6 +34,10 @@ emulated_device() {
             --max-deviation 1e-5 --max-drift 1e-4
     done
     check "steps take what the device's clock says" own_clock "$kind"
+    for n in 214 719 999; do # memory that is broken, a kernel that failed, what has no name
+        check "a device is lost by error $n" refuses "is lost" env "PCP_CUDA_LOST=3:$work/lost$n" PCP_CUDA_LOST_AS=$n \
+            "$bin/pcp" check --backend cpu "$emulated/groups.mlir"
+    done
     check "attention as one kernel each way" "$tests/fuse_test"
     check "groups of threads" "$bin/pcp" check --backend cpu "$emulated/groups.mlir"
     for n in 1410 700 1536; do # tiles of 128 x 128 and of 64 x 64; the other tests have small ones. 1536: long sums in parts
