@@ -39,10 +39,24 @@ static void write_index(render_t *self, kx_t x, str_t *out)
     str_add(out, small ? "" : ")");
 }
 
+/* A sum that int has no room for: of large indices, whose terms are int; of a model's own numbers, which may wrap (write_op). */
+static void write_wide_sum(render_t *self, const kx_node_t *n, str_t *out)
+{
+    str_add(out, "int64_t(");
+    for (int t = 0; t < n->n_in; t++) {
+        str_add(out, t ? " + uint64_t(" : "uint64_t(");
+        render_use(self, n->in[t], out);
+        str_add(out, ")");
+        if (n->coef[t] != 1) str_addf(out, " * UINT64_C(%" PRIu64 ")", (uint64_t)n->coef[t]);
+    }
+    if (n->i) str_addf(out, " + UINT64_C(%" PRIu64 ")", (uint64_t)n->i);
+    str_add(out, ")");
+}
+
 static void write_sum(render_t *self, const kx_node_t *n, str_t *out)
 {
     if (!render_is_small(self, n)) {
-        render_sum(self, n, out);
+        (n->n_in > 0 ? write_wide_sum : render_sum)(self, n, out);
         return;
     }
     if (n->n_in == 0) {
@@ -59,10 +73,55 @@ static void write_sum(render_t *self, const kx_node_t *n, str_t *out)
     str_add(out, ")");
 }
 
+/* The prelude's function for an operation on integers that C's operators do not wrap; NULL: there is no need of one. */
+static const char *wrapping(op_code_t op, dtype_t operand)
+{
+    if (!dtype_is_int(operand) || dtype_bits(operand) < 16)
+        return NULL; /* computed as int, which is wider */
+    switch (op) {
+    case OP_subtract: return "sub";
+    case OP_multiply:
+    case OP_chlo_square: return "mul";
+    case OP_negate: return "neg";
+    default: return NULL;
+    }
+}
+
+/* render_op, for a compiler that takes it that signed numbers do not overflow: nvcc makes of x + 1 > x what is always true, and has
+ * no -fwrapv. */
+static void write_op(str_t *out, op_code_t op, dtype_t result, dtype_t operand, int n_in,
+                     const char *const *in)
+{
+    const char *name = wrapping(op, operand);
+    if (!name) {
+        render_op(out, op, result, operand, n_in, in);
+        return;
+    }
+    str_addf(out, "pcp_%s_%s(%s", name, render_suffix(operand), in[0]);
+    if (op != OP_negate) str_addf(out, ", %s", in[n_in - 1]);
+    str_add(out, ")");
+}
+
+/* An operation that write_op writes otherwise than render_node would; false: it is none. */
+static bool write_wrapping(render_t *self, const kx_node_t *n, str_t *out)
+{
+    dtype_t operand = n->n_in > 0 ? node(self->kernel, n->in[0])->dtype : n->dtype;
+    if (n->kind != KX_MAP || !wrapping(n->op, operand)) return false;
+    str_t in[2] = {{0}};
+    const char *text[2] = {0};
+    for (int t = 0; t < n->n_in; t++) {
+        render_value(self, n->in[t], &in[t]);
+        text[t] = str_text(&in[t]);
+    }
+    write_op(out, n->op, n->dtype, operand, n->n_in, text);
+    for (int t = 0; t < n->n_in; t++) str_fini(&in[t]);
+    return true;
+}
+
 static void write_node(render_t *self, kx_t x, str_t *out)
 {
     const kx_node_t *n = node(self->kernel, x);
-    if (fours_load(self, x, out)) return;
+    if (fours_load(self, x, out) || write_wrapping(self, n, out)) return;
     if ((n->kind != KX_DIV && n->kind != KX_MOD) || !render_is_small(self, n)) {
         render_node(self, x, out);
         return;
@@ -90,7 +149,7 @@ static void write_share(render_t *self, int acc)
     str_addf(self->out, "for (int k = PCP_WARP / 2; k > 0; k >>= 1) { const %s other = ",
              render_type(a->dtype));
     str_addf(self->out, "pcp_of_neighbour(%s, k); %s = ", part, part);
-    render_op(self->out, a->op, a->dtype, a->dtype, 2, (const char *const[]){part, "other"});
+    write_op(self->out, a->op, a->dtype, a->dtype, 2, (const char *const[]){part, "other"});
     str_add(self->out, "; }\n");
     render_indent(self);
     str_addf(self->out, "if (lane %% PCP_WARP == 0u) shares%d[lane / PCP_WARP] = part%d;\n", acc,
@@ -99,7 +158,7 @@ static void write_share(render_t *self, int acc)
 
 static const turns_lang_t turns = {
     .index = write_index,
-    .op = render_op,
+    .op = write_op,
     .share = write_share,
     .n_share = "LANES / PCP_WARP",
     .unroll = "#pragma unroll\n",
@@ -120,6 +179,7 @@ static const render_lang_t lang = {
     .store = write_store,
     .accumulate = turns_accumulate,
     .value = write_value,
+    .wide = "(int64_t)",
 };
 
 /* --- The kernel ------------------------------------------------------------------------------- */
@@ -174,10 +234,12 @@ static void write_place(const share_plan_t *plan, int group_size, str_t *out)
     static const char alone[] = "    const uint thread = blockIdx.x * blockDim.x + threadIdx.x;\n"
                                 "    if (thread >= uint(extent)) return;\n"
                                 "    const int piece = begin + int(thread);\n";
-    static const char columns[] = "    const uint thread = blockIdx.x * blockDim.x + threadIdx.x;\n"
-                                  "    const uint lane = thread % LANES;\n"
-                                  "    if (thread / LANES >= uint(extent)) return;\n"
-                                  "    const int piece = begin + int(thread / LANES);\n";
+    /* All threads of a step may be more than 2^32. */
+    static const char columns[] =
+        "    const uint64_t thread = (uint64_t)blockIdx.x * blockDim.x + threadIdx.x;\n"
+        "    const uint lane = uint(thread % LANES);\n"
+        "    if (thread / LANES >= uint(extent)) return;\n"
+        "    const int piece = begin + int(thread / LANES);\n";
     static const char group[] = "    const uint lane = threadIdx.x;\n"
                                 "    const int piece = begin + int(blockIdx.x);\n";
     static const char slices[] =

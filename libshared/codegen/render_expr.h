@@ -42,6 +42,7 @@ typedef struct render_lang {
     void (*accumulate)(render_t *self, const kstmt_t *s); /* KS_START, KS_FOLD */
     /* NULL, or: x as a value of its type, where small indices have another one. */
     void (*value)(render_t *self, kx_t x, str_t *out);
+    const char *wide; /* NULL, or what makes of a loop's number one of 64 bits */
 } render_lang_t;
 
 /* For one kernel; render_end is due. */

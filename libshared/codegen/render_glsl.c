@@ -86,7 +86,8 @@ static const turns_lang_t turns = {
     .unroll = "[[unroll]]\n",
     .barrier = "barrier();\n",
     .together = "TOGETHER",
-    .visible = "memoryBarrierBuffer(); barrier();\n",
+    /* Made visible by who wrote it, then looked at anew by who reads it. */
+    .visible = "memoryBarrierBuffer(); barrier(); memoryBarrierBuffer();\n",
 };
 
 static const render_lang_t lang = {

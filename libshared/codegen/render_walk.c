@@ -122,7 +122,8 @@ void render_var(render_t *self, int v, str_t *out)
     } else if (in_scope(self, v)) {
         str_addf(out, "i%d", self->loop.at[v]);
     } else if (has_scope_below(self, v)) {
-        str_add(out, "(");
+        bool wide = self->lang->wide && x->extent > INT32_MAX;
+        str_addf(out, "(%s", wide ? self->lang->wide : "");
         render_var(self, x->hi, out);
         str_addf(out, " * %" PRId64 " + ", variable(self, x->lo)->extent);
         render_var(self, x->lo, out);

@@ -31,6 +31,7 @@ of_target() {
     device_sample "$every" 4000 "$programs"
     check "attention as one kernel each way" "$tests/fuse_test"
     check "groups of threads" "$bin/pcp" check --backend cpu "$emulated/groups.mlir"
+    check "integers wrap" "$bin/pcp" check --backend cpu "$emulated/wraps.mlir"
     for n in 1410 700 1536; do
         sed "s/1410/$n/g" "$emulated/products.mlir" >"$work/products.mlir"
         check "products of $n x $n, in f32 and bf16" "$bin/pcp" check --backend cpu "$work/products.mlir"

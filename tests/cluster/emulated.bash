@@ -18,6 +18,13 @@ own_clock() {
         awk '/ together$/ { exit !($(NF - 1) > 10 && $1 > 0.0039 * $(NF - 1) && $1 < 0.0041 * $(NF - 1)) }'
 }
 
+# numbers_in_64_bits TARGET: elements of large.mlir's matrix are found by rows and columns, and as one row after the other.
+numbers_in_64_bits() {
+    "$bin/pcp" compile "$emulated/large.mlir" --role x=batch --role w=param --target "$1" --emit c >"$work/large" &&
+        grep -q 'a0\[int64_t(uint64_t(i[0-9]*) \* UINT64_C(1024)' "$work/large" &&
+        grep -q 'uint64_t(i[0-9]*) \* UINT64_C(3000000)' "$work/large" && ! grep '(i[0-9]* \* 3000000' "$work/large"
+}
+
 # emulated_device TARGET OTHER: of $PCP_TARGET's kind, which has TARGET and not OTHER.
 emulated_device() {
     local kind=${1%%:*} arch=${1#*:} other=$2 n
@@ -34,8 +41,14 @@ emulated_device() {
             --max-deviation 1e-5 --max-drift 1e-4
     done
     check "steps take what the device's clock says" own_clock "$kind"
+    for n in 214 719 999; do # memory that is broken, a kernel that failed, what has no name
+        check "a device is lost by error $n" refuses "is lost" env "PCP_CUDA_LOST=3:$work/lost$n" PCP_CUDA_LOST_AS=$n \
+            "$bin/pcp" check --backend cpu "$emulated/groups.mlir"
+    done
     check "attention as one kernel each way" "$tests/fuse_test"
     check "groups of threads" "$bin/pcp" check --backend cpu "$emulated/groups.mlir"
+    check "elements beyond 2^31 have numbers of 64 bits" numbers_in_64_bits "$1"
+    check "integers wrap" "$bin/pcp" check --backend cpu "$emulated/wraps.mlir"
     for n in 1410 700 1536; do # tiles of 128 x 128 and of 64 x 64; the other tests have small ones. 1536: long sums in parts
         sed "s/1410/$n/g" "$emulated/products.mlir" >"$work/products.mlir"
         check "products of $n x $n, in f32 and bf16" "$bin/pcp" check --backend cpu "$work/products.mlir"

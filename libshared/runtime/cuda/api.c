@@ -88,6 +88,15 @@ bool cuda_api_choose(api_t *self, int ordinal)
            self->driver->look(self);
 }
 
+/* All later calls of the process say the same: another one has to begin. */
+static bool is_lost(const api_t *self, cu_result_t result)
+{
+    if (result == CU_UNKNOWN)
+        return self->name[0] != '\0'; /* before: a driver that does not start */
+    if (result == CU_BAD_MEMORY || result == CU_BAD_LINK || result == CU_CONTAINED) return true;
+    return result >= CU_FIRST_LOST && result <= CU_LAST_LOST && result != CU_TOO_LARGE;
+}
+
 int cuda_api_check(const api_t *self, cu_result_t result, const char *what, err_t *err)
 {
     const char *name = NULL, *text = NULL, *device = self->name[0] ? self->name : "(none yet)";
@@ -97,7 +106,7 @@ int cuda_api_check(const api_t *self, cu_result_t result, const char *what, err_
     if (!self->error_text || self->error_text(result, &text) != CU_SUCCESS || !text) text = "";
     if (result == CU_OUT_OF_MEMORY)
         return err_set(err, ERR_MEMORY, "%s device %s: %s: out of memory", title, device, what);
-    if (result >= CU_FIRST_LOST && result <= CU_LAST_LOST)
+    if (is_lost(self, result))
         return err_set(err, ERR_DEVICE,
                        "%s device %s is lost (%s: %s %d, %s): what it had is gone and the process "
                        "has to start again",

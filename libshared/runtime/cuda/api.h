@@ -28,8 +28,13 @@ enum {
     CU_OUT_OF_MEMORY = 2,
     CU_NO_DEVICE = 100,
     CU_INVALID_DEVICE = 101,
-    CU_FIRST_LOST = 700, /* illegal address, launch timeout, ...: the context is gone */
-    CU_LAST_LOST = 719,
+    CU_FIRST_LOST = 700, /* illegal address, launch timeout, ...: the context is gone, ... */
+    CU_LAST_LOST = 721,
+    CU_TOO_LARGE = 701,  /* but not: a launch that asks for more than a block has */
+    CU_BAD_MEMORY = 214, /* ... and behind these: an error of ECC, of NVLink that was not */
+    CU_BAD_LINK = 220,   /* corrected, one that was contained, ... */
+    CU_CONTAINED = 226,
+    CU_UNKNOWN = 999, /* ... a device that fell off the bus */
     CU_STREAM_NON_BLOCKING = 1,
     CU_CAPTURE_RELAXED = 2,
 };

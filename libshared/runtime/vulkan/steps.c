@@ -225,7 +225,9 @@ static bool conflict(const touches_t *before, const touches_t *now)
 
 /* --- Recording -------------------------------------------------------------------------------- */
 
-static void write_barrier(const api_t *api, VkCommandBuffer commands)
+/* What was written before is seen by what comes behind, also in later submissions: that a fence was waited for makes it
+ * visible to none of them. `host`: which reads it, too. */
+static void write_barrier(const api_t *api, VkCommandBuffer commands, bool host)
 {
     const VkPipelineStageFlags stages = VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT |
                                         VK_PIPELINE_STAGE_TRANSFER_BIT;
@@ -234,8 +236,9 @@ static void write_barrier(const api_t *api, VkCommandBuffer commands)
     const VkMemoryBarrier barrier = {.sType = VK_STRUCTURE_TYPE_MEMORY_BARRIER,
                                      .srcAccessMask = VK_ACCESS_SHADER_WRITE_BIT |
                                                       VK_ACCESS_TRANSFER_WRITE_BIT,
-                                     .dstAccessMask = all};
-    api->CmdPipelineBarrier(commands, stages, stages, 0, 1, &barrier, 0, NULL, 0, NULL);
+                                     .dstAccessMask = all | (host ? VK_ACCESS_HOST_READ_BIT : 0)};
+    api->CmdPipelineBarrier(commands, stages, stages | (host ? VK_PIPELINE_STAGE_HOST_BIT : 0), 0,
+                            1, &barrier, 0, NULL, 0, NULL);
 }
 
 static void write_work(device_t *self, const work_t *work, VkCommandBuffer commands)
@@ -293,7 +296,7 @@ static int record(device_t *self, VkCommandBuffer *out, err_t *err)
         now.n = 0;
         find_touches(self, self->steps.queue.at[i], &now);
         if (conflict(&before, &now)) {
-            write_barrier(api, *out);
+            write_barrier(api, *out, false);
             before.n = 0;
         }
         for (size_t k = 0; k < now.n; k++) VEC_PUSH(&before, now.at[k]);
@@ -302,14 +305,7 @@ static int record(device_t *self, VkCommandBuffer *out, err_t *err)
     timing_end(self, *out);
     VEC_FREE(&before);
     VEC_FREE(&now);
-    /* What the host reads next. */
-    const VkMemoryBarrier last = {.sType = VK_STRUCTURE_TYPE_MEMORY_BARRIER,
-                                  .srcAccessMask = VK_ACCESS_SHADER_WRITE_BIT |
-                                                   VK_ACCESS_TRANSFER_WRITE_BIT,
-                                  .dstAccessMask = VK_ACCESS_HOST_READ_BIT};
-    api->CmdPipelineBarrier(*out,
-                            VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT | VK_PIPELINE_STAGE_TRANSFER_BIT,
-                            VK_PIPELINE_STAGE_HOST_BIT, 0, 1, &last, 0, NULL, 0, NULL);
+    write_barrier(api, *out, true);
     return api_check(api, api->EndCommandBuffer(*out), "recording", err);
 }
 
@@ -337,7 +333,7 @@ int steps_submit_once(device_t *self, steps_fill_fn *fill, void *user, err_t *er
     int status = begin(self, &commands, err);
     if (status == 0) {
         fill(self, commands, user);
-        write_barrier(&self->api, commands);
+        write_barrier(&self->api, commands, true);
         status = api_check(&self->api, self->api.EndCommandBuffer(commands), "recording", err);
     }
     if (status == 0) status = submit(self, commands, err);

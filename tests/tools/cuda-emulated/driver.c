@@ -256,7 +256,8 @@ int cuCtxSetCurrent(void *context)
 #endif
 
 /* $PCP_CUDA_LOST, "N:FILE": the first process that waits for its stream for the N-th time is told that its context
- * is lost, from then on by all that needs one. It makes FILE, so that no other process loses its context. */
+ * is lost, from then on by all that needs one: error $PCP_CUDA_LOST_AS, or 700. It makes FILE, so that no other process loses its
+ * context. */
 static bool lost;
 
 static void lose_now(void)
@@ -269,9 +270,15 @@ static void lose_now(void)
     lost = fd >= 0;
 }
 
+static int lost_as(void)
+{
+    const char *code = getenv("PCP_CUDA_LOST_AS");
+    return code ? (int)strtol(code, NULL, 10) : ILLEGAL_ADDRESS;
+}
+
 static int fault(void)
 {
-    return lost ? ILLEGAL_ADDRESS : current ? OK : NO_CONTEXT;
+    return lost ? lost_as() : current ? OK : NO_CONTEXT;
 }
 
 int cuMemGetInfo_v2(size_t *left, size_t *all)
