@@ -188,7 +188,7 @@ $(OBJ)/gen/%.o: build/gen/%.c $(OBJ)/flags
 	$(CC) $(CFLAGS) -w -c -o $@ $<
 # A file of deploy/postgres is a migration. .incbin is no include: -MMD does not see it.
 MIGRATIONS := $(sort $(wildcard deploy/postgres/*.sql))
-$(OBJ)/libshared/codegen/prelude.o: $(wildcard libshared/codegen/*.glsl libshared/codegen/*.cuh)
+$(OBJ)/libshared/codegen/prelude/prelude.o: $(wildcard libshared/codegen/prelude/*.glsl libshared/codegen/prelude/*.cuh)
 $(OBJ)/libshared/store/migrations.o: build/gen/migrations.inc $(MIGRATIONS)
 build/gen/migrations.inc: force
 	@mkdir -p $(@D)

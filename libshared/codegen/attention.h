@@ -12,7 +12,7 @@
 /* The body of the kernel between its arguments a<i> and the end. */
 void attention_render(const kernel_t *kernel, str_t *out);
 
-/* The same of a kernel of attention over what is kept (codegen/kept.c). */
+/* The same of a kernel of attention over what is kept (codegen/c/kept.c). */
 void kept_render(const kernel_t *kernel, str_t *out);
 
 /* " + o / 3 * 96 + o % 3 * 32": where matrix o of a view lies behind its offset, in each of our languages. */

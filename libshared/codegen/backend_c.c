@@ -2,7 +2,7 @@
  * are cut for a machine, no library: what every machine with a C compiler can run, slowly. It is
  * the reference that a new renderer is held against. */
 #include "codegen/backend.h"
-#include "codegen/compiler.h"
+#include "codegen/c/compiler.h"
 #include "codegen/render.h"
 
 /* Each operation rounds once, in the order of the text. */

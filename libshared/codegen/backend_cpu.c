@@ -2,8 +2,8 @@
  * blocks. Its targets are instruction sets; x86-64 levels as in the System V psABI: a level
  * includes those before it. */
 #include "codegen/backend.h"
-#include "codegen/compiler.h"
-#include "codegen/host_cpu.h"
+#include "codegen/c/compiler.h"
+#include "codegen/c/host_cpu.h"
 #include "codegen/render.h"
 
 #define VECTORS(n_lane, n_register)                                                               \

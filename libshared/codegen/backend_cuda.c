@@ -2,10 +2,10 @@
  * driver alone, and those that compile no device. A cubin runs on its architecture and on later ones of the same
  * major number. */
 #include "codegen/backend.h"
-#include "codegen/cubins.h"
-#include "codegen/nvcc.h"
-#include "codegen/prelude_text.h"
-#include "codegen/render_cuda.h"
+#include "codegen/cuda/cubins.h"
+#include "codegen/cuda/nvcc.h"
+#include "codegen/cuda/render_cuda.h"
+#include "codegen/prelude/prelude_text.h"
 
 #define CAPS                                                                        \
     {                                                                               \

@@ -1,10 +1,10 @@
 /* The HIP backend, for AMD's devices: CUDA's kernels with HIP's words (prelude_hip.cuh), compiled by clang where plans are
  * compiled. A code object runs on its architecture alone. */
 #include "codegen/backend.h"
-#include "codegen/cubins.h"
-#include "codegen/hipcc.h"
-#include "codegen/prelude_text.h"
-#include "codegen/render_cuda.h"
+#include "codegen/cuda/cubins.h"
+#include "codegen/cuda/hipcc.h"
+#include "codegen/cuda/render_cuda.h"
+#include "codegen/prelude/prelude_text.h"
 
 #define CAPS                                                                        \
     {                                                                               \

@@ -1,8 +1,8 @@
 /* The Vulkan backend: GLSL of the loop-IR, compiled to SPIR-V where plans are compiled; devices need
  * a driver alone. Targets differ by what they ask of a device: runtime/vulkan has the list. */
 #include "codegen/backend.h"
-#include "codegen/render_glsl.h"
-#include "codegen/shaders.h"
+#include "codegen/vulkan/render_glsl.h"
+#include "codegen/vulkan/shaders.h"
 
 enum { WITH_F64 = 1 }; /* target_t.level */
 

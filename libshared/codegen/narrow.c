@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/small_float.h"
-#include "codegen/prelude_text.h"
+#include "codegen/prelude/prelude_text.h"
 #include "ir/dtype.h"
 
 static bool has(int n, char *const *text, const char *word)

@@ -24,7 +24,7 @@ const target_t *target_row(int i); /* the i-th of all; NULL behind the last */
 /* The backend that makes code for it. */
 const struct backend *target_backend(const target_t *self);
 
-/* The best target of this machine, by CPU feature bits, caches and the pace of bf16 pairs (codegen/host_cpu.h); $PCP_TARGET when set, which names another
+/* The best target of this machine, by CPU feature bits, caches and the pace of bf16 pairs (codegen/c/host_cpu.h); $PCP_TARGET when set, which names another
  * one, as it is: target_find and target_runs_here judge it. Not freed. */
 const char *target_host(void);
 

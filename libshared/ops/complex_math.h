@@ -1,6 +1,6 @@
 /* Functions of a complex number in double: what C's libm lacks, or gives with other special values
  * than XLA. Their parts, as functions of pairs, are what plans compute with: this file is also part
- * of the prelude of generated kernels (codegen/prelude.h has the rules), so the interpreter and
+ * of the prelude of generated kernels (codegen/prelude/prelude.h has the rules), so the interpreter and
  * compiled code share every formula. Includes nothing of this project. */
 #ifndef OPS_COMPLEX_MATH_H
 #define OPS_COMPLEX_MATH_H

@@ -9,7 +9,7 @@
 
 #include "base/file.h"
 #include "base/mem.h"
-#include "codegen/product.h"
+#include "codegen/c/product.h"
 #include "codegen/target.h"
 #include "compile/compile.h"
 #include "runtime/device.h"

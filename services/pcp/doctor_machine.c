@@ -17,7 +17,7 @@
 #include "base/mem.h"
 #include "base/memory.h"
 #include "base/scratch.h"
-#include "codegen/compiler.h"
+#include "codegen/c/compiler.h"
 #include "codegen/target.h"
 #include "pcp/doctor.h"
 #include "runtime/blas.h"

@@ -4,8 +4,8 @@
 #include <time.h>
 
 #include "ceiling.h"
+#include "codegen/c/compiler.h"
 #include "codegen/codegen.h"
-#include "codegen/compiler.h"
 #include "command.h"
 #include "runtime/amx.h"
 #include "runtime/code.h"

@@ -9,7 +9,7 @@
 #
 # One or two minutes of one core for each function; as many at a time as there are cores. Prints, for
 # each, the error in ulp and the input, and then, after five more minutes, whether the bits are those of
-# every other target that runs here. libshared/codegen/prelude_math.h states the figures.
+# every other target that runs here. libshared/codegen/prelude/prelude_math.h states the figures.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 march=native
@@ -26,7 +26,7 @@ names=("$@")
 work=$(mktemp -d "${TMPDIR:-/tmp}/pcp-bench.XXXXXX")
 trap 'rm -rf "$work"' EXIT
 
-# The flags of libshared/codegen/compiler.c.
+# The flags of libshared/codegen/c/compiler.c.
 "${CC:-cc}" -std=gnu11 -O3 -march="$march" -fopenmp-simd -fwrapv -fno-math-errno -fno-trapping-math \
     -ffp-contract=fast -Ilibshared -o "$work/ulp" tests/unit/prelude_test.c \
     build/obj/release/libpcp.a -lcmocka -lm

@@ -1,9 +1,9 @@
-/* For tests of text that uses codegen/tile_amx.h: put before it, it runs anywhere. */
+/* For tests of text that uses codegen/c/tile_amx.h: put before it, it runs anywhere. */
 #ifndef TESTS_AMX_EMULATION_H
 #define TESTS_AMX_EMULATION_H
 
+#include "codegen/c/compiler.h"
 #include "codegen/codegen.h"
-#include "codegen/compiler.h"
 
 /* The tile instructions of AMX, as the manual defines them, for code that is to run anywhere. What
  * they fault on traps. */

@@ -10,8 +10,8 @@
 #include <cmocka.h>
 
 #include "base/rng.h"
+#include "codegen/c/compiler.h"
 #include "codegen/codegen.h"
-#include "codegen/compiler.h"
 #include "codegen/target.h"
 #include "compile/compile.h"
 #include "plan/kernel/kernel.h"

@@ -12,9 +12,9 @@
 #include <cmocka.h>
 
 #include "code_bytes.h"
-#include "codegen/cubins.h"
-#include "codegen/prelude_text.h"
-#include "codegen/render_cuda.h"
+#include "codegen/cuda/cubins.h"
+#include "codegen/cuda/render_cuda.h"
+#include "codegen/prelude/prelude_text.h"
 #include "compile/compile.h"
 
 /* One kernel "k0" of three arguments, in the second of two modules. */

@@ -13,8 +13,8 @@
 #include <cmocka.h>
 
 #include "base/str.h"
-#include "codegen/compiler.h"
-#include "codegen/prelude_text.h"
+#include "codegen/c/compiler.h"
+#include "codegen/prelude/prelude_text.h"
 #include "codegen/target.h"
 #include "runtime/code.h"
 

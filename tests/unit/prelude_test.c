@@ -18,8 +18,8 @@
 
 #include "base/half.h"
 #include "base/rng.h"
-#include "codegen/prelude.h"
-#include "codegen/prelude_text.h"
+#include "codegen/prelude/prelude.h"
+#include "codegen/prelude/prelude_text.h"
 
 enum { BLOCK = 4096 };
 

@@ -13,7 +13,7 @@
 
 #include "base/mem.h"
 #include "base/str.h"
-#include "codegen/shaders.h"
+#include "codegen/vulkan/shaders.h"
 #include "compile/compile.h"
 #include "leaks.h"
 #include "plan/kernel/tiles.h"

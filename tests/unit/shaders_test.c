@@ -12,9 +12,9 @@
 
 #include "base/mem.h"
 #include "code_bytes.h"
-#include "codegen/render_share.h"
-#include "codegen/shaders.h"
+#include "codegen/render/render_share.h"
 #include "codegen/target.h"
+#include "codegen/vulkan/shaders.h"
 #include "compile/compile.h"
 #include "ir/op.h"
 #include "leaks.h"

@@ -19,11 +19,11 @@
 #include "base/mem.h"
 #include "base/rng.h"
 #include "base/str.h"
-#include "codegen/compiler.h"
-#include "codegen/pack_amx.h"
-#include "codegen/prelude_text.h"
-#include "codegen/tile.h"
-#include "codegen/tile_amx.h"
+#include "codegen/c/compiler.h"
+#include "codegen/c/pack_amx.h"
+#include "codegen/c/tile.h"
+#include "codegen/c/tile_amx.h"
+#include "codegen/prelude/prelude_text.h"
 #include "runtime/code.h"
 
 typedef void product_fn(const float *a, const void *b, float *c, const int64_t *sizes, int64_t j0,

@@ -114,7 +114,7 @@ static void choose_parts(tiles_t *self, const plan_gemm_step_t *s)
     self->n_part_col = ceil_div(s->n, self->part_cols);
 }
 
-/* Is a product of f32 computed by a matrix unit of bf16, as six of its products (codegen/prelude_split.h)? In
+/* Is a product of f32 computed by a matrix unit of bf16, as six of its products (codegen/prelude/prelude_split.h)? In
  * cycles, bench-gemm on a Xeon: vectors add some 26 terms in one, the unit 70; to split and pack a number takes
  * 0.7. Tiles take the time of whole ones. What would gain less than three tenths stays as it is: beside
  * a busy neighbour on its core the unit loses more than vectors do. */

@@ -1,4 +1,4 @@
-/* How a matrix product is cut when its kernel is generated for its exact sizes (codegen/product.h):
+/* How a matrix product is cut when its kernel is generated for its exact sizes (codegen/c/product.h):
  * register tiles, panels that stay in cache, parts for the threads.
  *
  * The scheme is that of K. Goto and R. van de Geijn, "Anatomy of High-Performance Matrix
@@ -12,7 +12,7 @@
 typedef struct {
     caps_t caps;
     int rows, cols;                 /* of C in registers; cols is a multiple of caps.lanes */
-    int64_t sum_block;              /* terms (codegen/tile.h) of the sum per pass over C */
+    int64_t sum_block;              /* terms (codegen/c/tile.h) of the sum per pass over C */
     int64_t part_rows, part_cols;   /* of C, a unit of parallel work; multiples of rows and cols */
     int64_t n_part_row, n_part_col; /* per entry; the last ones may be smaller */
     int64_t joined_cols; /* of parts by columns: as many next to each other share the copy of A */

@@ -21,11 +21,11 @@ typedef struct stream {
     caps_t caps;
 } stream_t;
 
-/* Is it one for the target's matrix unit (codegen/prelude_stream.h)? Decided by the matrix and the module, since
+/* Is it one for the target's matrix unit (codegen/prelude/prelude_stream.h)? Decided by the matrix and the module, since
  * a row's sums must not depend on the rows beside it. */
 bool stream_by_matrix(const stream_t *self);
 
-/* The same by vectors, in whole numbers, for i8 (codegen/prelude_stream_fours.h). */
+/* The same by vectors, in whole numbers, for i8 (codegen/prelude/prelude_stream_fours.h). */
 bool stream_by_fours(const stream_t *self);
 
 /* Can the product be one? Marks its operand as a root where it has to be. */

@@ -2,7 +2,7 @@
 #ifndef RUNTIME_CUDA_STEPS_H
 #define RUNTIME_CUDA_STEPS_H
 
-#include "codegen/cubins.h"
+#include "codegen/cuda/cubins.h"
 #include "runtime/cuda/api.h"
 #include "runtime/cuda/cublas.h"
 #include "runtime/device.h"

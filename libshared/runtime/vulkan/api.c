@@ -165,7 +165,9 @@ static bool find_family(api_t *self)
     return false;
 }
 
-enum { SHARED_BYTES = 32 << 10 }; /* of a group: what kernels keep (codegen/render_share.c) */
+enum {
+    SHARED_BYTES = 32 << 10
+}; /* of a group: what kernels keep (codegen/render/render_share.c) */
 
 const char *api_lacks(api_t *self)
 {

@@ -4,7 +4,7 @@
 #define RUNTIME_VULKAN_STEPS_H
 
 #include "base/vec.h"
-#include "codegen/shaders.h"
+#include "codegen/vulkan/shaders.h"
 #include "runtime/device.h"
 #include "runtime/recording.h"
 #include "runtime/vulkan/api.h"
