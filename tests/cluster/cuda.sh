@@ -92,6 +92,10 @@ by_cublas() {
 export PCP_LIBCUBLAS=$work/libcublas.so PCP_CUBLAS_TOLD=$work/told
 check "products by cuBLAS" by_cublas
 check "a profile says so" grep -q ', products by cuBLAS 12.3.4, ' <("$bin/pcp" profile "$work/model.mlir" --device cuda --steps 1)
+mkdir "$work/blas" && cp "$work/libcublas.so" "$work/blas/libcublas.so.12" || exit 1
+echo 'int no_function_of_ours;' | cc -shared -fPIC -x c -o "$work/blas/libcublas.so.13" - || exit 1
+check "one that is of no use gives place to an older one" grep -q ', products by cuBLAS 12.3.4, ' <(env -u PCP_LIBCUBLAS \
+    LD_LIBRARY_PATH="$work/blas" "$bin/pcp" profile "$work/model.mlir" --device cuda --steps 1)
 if [ -e "$shared/conformance/golden/gradients.json" ]; then
     check "golden gradients with products by cuBLAS" "$bin/golden-check" \
         "$shared/data/models/nanogpt_small.mlir" "$shared/conformance/golden/gradients.json" --backend cpu

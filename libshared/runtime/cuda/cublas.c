@@ -74,17 +74,6 @@ static const char *named(const driver_t *driver)
     return name && *name ? name : NULL;
 }
 
-/* Like the driver, it has threads and memory that would outlive it: what was loaded stays. */
-static void *load_library(const driver_t *driver, const char *name)
-{
-    const int how = RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE;
-    void *library = NULL;
-    if (name) return dlopen(name, how);
-    for (int i = 0; !library && driver->blas_library[i]; i++)
-        library = dlopen(driver->blas_library[i], how);
-    return library;
-}
-
 static int find_functions(cublas_t *self, err_t *err)
 {
     for (size_t i = 0; i < sizeof functions / sizeof *functions; i++) {
@@ -112,15 +101,14 @@ static int make_handle(cublas_t *self, cu_stream_t stream, err_t *err)
                  "its workspace", err);
 }
 
-int cublas_open(cublas_t **out, const api_t *api, cu_stream_t stream, err_t *err)
+/* *out NULL and 0: there is no such library. Like the driver, it has threads and memory that would outlive it: what was loaded
+ * stays. */
+static int open_one(cublas_t **out, const char *name, const api_t *api, cu_stream_t stream,
+                    err_t *err)
 {
-    const char *name = named(api->driver);
+    void *library = dlopen(name, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
     *out = NULL;
-    if (name && strcmp(name, "none") == 0) return 0;
-    void *library = load_library(api->driver, name);
-    if (!library && !name) return 0;
-    if (!library)
-        return err_set(err, ERR_UNSUPPORTED, "%s: %s", api->driver->blas_variable, dlerror());
+    if (!library) return 0;
     cublas_t *self = mem_calloc(1, sizeof *self);
     self->api = api;
     self->library = library;
@@ -129,8 +117,26 @@ int cublas_open(cublas_t **out, const api_t *api, cu_stream_t stream, err_t *err
         return 0;
     }
     cublas_close(&self);
-    if (name) return err_prefix(err, "%s: ", api->driver->blas_variable);
-    err_clear(err); /* one that happens to be there, and is of no use with this driver */
+    return -1;
+}
+
+static int open_named(cublas_t **out, const char *name, const api_t *api, cu_stream_t stream,
+                      err_t *err)
+{
+    const char *variable = api->driver->blas_variable;
+    if (open_one(out, name, api, stream, err) < 0) return err_prefix(err, "%s: ", variable);
+    return *out ? 0 : err_set(err, ERR_UNSUPPORTED, "%s: %s", variable, dlerror());
+}
+
+int cublas_open(cublas_t **out, const api_t *api, cu_stream_t stream, err_t *err)
+{
+    const char *name = named(api->driver);
+    *out = NULL;
+    if (name && strcmp(name, "none") == 0) return 0;
+    if (name) return open_named(out, name, api, stream, err);
+    /* One that happens to be there may be of no use with this driver: an older one then is. */
+    for (int i = 0; !*out && api->driver->blas_library[i]; i++)
+        if (open_one(out, api->driver->blas_library[i], api, stream, err) < 0) err_clear(err);
     return 0;
 }
 
