@@ -56,6 +56,32 @@ static bool says_too_much(const http_request_t *request)
     return length && strtoull(length, NULL, 10) > request->http->options.body_bytes;
 }
 
+static enum MHD_Result count_lengths(void *user, enum MHD_ValueKind kind, const char *name,
+                                     const char *value)
+{
+    (void)kind, (void)value;
+    if (strcasecmp(name, MHD_HTTP_HEADER_CONTENT_LENGTH) == 0) ++*(int *)user;
+    return MHD_YES;
+}
+
+/* Where its body ends may be told in two ways, of which a proxy before us takes the other one (RFC 9112, 6.3): what we
+ * take for the next request would then be somebody's body. */
+static bool is_ambiguous(const http_request_t *request)
+{
+    int n = 0;
+    MHD_get_connection_values(request->connection, MHD_HEADER_KIND, count_lengths, &n);
+    return n > 1 || (n > 0 && http_header(request, MHD_HTTP_HEADER_TRANSFER_ENCODING));
+}
+
+static enum MHD_Result refuse_ambiguous(http_request_t *request)
+{
+    request->given = true;
+    http_answer_text(request, MHD_HTTP_BAD_REQUEST,
+                     "two lengths of one body: give Content-Length once, or Transfer-Encoding");
+    MHD_add_response_header(request->response, MHD_HTTP_HEADER_CONNECTION, "close");
+    return queue_response(request);
+}
+
 static void take_body(http_request_t *request, const char *bytes, size_t n)
 {
     if (request->body.n + n > request->http->options.body_bytes) {
@@ -110,6 +136,7 @@ static enum MHD_Result on_request(void *user, struct MHD_Connection *connection,
     http_request_t *request = *state;
     if (!request) {
         *state = request = new_request(user, connection, url, method);
+        if (is_ambiguous(request)) return refuse_ambiguous(request);
         request->too_long = says_too_much(request);
         return request->too_long ? hand_on(request) : read_head(request);
     }

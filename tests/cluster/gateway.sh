@@ -133,15 +133,17 @@ nobody() { [ "$(curl -s -o "$work/nobody" -w '%{http_code}' "$@" "$url/v1/models
 check "without a token nobody may ask" nobody
 check "nor with a wrong one" nobody -H "Authorization: Bearer ${token%f}e"
 check "nor with a part of one" nobody -H "Authorization: Bearer ${token:0:20}"
-before_body() { # nobody's megabyte is not waited for
+says() { # STATUS HEADERS BODY: what a request with these headers is answered before its body is complete
     local fd status
     exec {fd}<>"/dev/tcp/127.0.0.1/${url##*:}"
-    printf 'POST /v1/completions HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000000\r\n\r\n' >&"$fd"
+    printf "POST /v1/completions HTTP/1.1\r\nHost: localhost\r\n$2\r\n\r\n%s" "$3" >&"$fd"
     read -r -t $((5 * slow)) _ status _ <&"$fd"
     exec {fd}>&-
-    [ "$status" = 401 ]
+    [ "$status" = "$1" ]
 }
-check "nor is nobody's body read" before_body
+check "nor is nobody's body read" says 401 'Content-Length: 1000000' ""
+check "two lengths are none" says 400 'Content-Length: 2\r\nContent-Length: 40' '{}'
+check "nor are a length and chunks" says 400 'Content-Length: 40\r\nTransfer-Encoding: chunked' $'2\r\n{}\r\n0\r\n\r\n'
 check "health needs none" curl -sf "$url/readyz"
 check "who asked is counted" at_least 'pcp_gateway_token_use_total{name="ada"}' 60
 check "an unknown model" is 404 model absent completions '{"model":"absent","prompt":"x"}'
