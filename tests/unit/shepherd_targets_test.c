@@ -106,6 +106,34 @@ static void another_plan_makes_no_sense(void **unused)
     }
 }
 
+/* States of models go up exactly where everybody knows how; one worker of before, and nobody's do: an audit of its lease has to
+ * find the same bytes. */
+static void exact_states(void **unused)
+{
+    (void)unused;
+    for (int old = 0; old < 2; old++) {
+        rig_t *rig = rig_new(2, 3);
+        rig->config.workers = 1;
+        reach_training(rig, 1);
+        hello_for(rig, W2, "w2", "cpu:x");
+        config_set(&shepherd_table, &rig->config, "codec", "int8", NULL);
+        rig->config.averaged_from = 5;
+        for (size_t i = 0; i < rig->state.roster.members.n; i++)
+            rig->state.roster.members.at[i]->exact = true;
+        member_by_id(&rig->state.roster, "w2")->exact = !old;
+        rig->state.shards.exact_round = 0; /* not decided yet */
+        ask(rig, W1);
+        const Msg__Lease *lease = only(rig, W1, BODY(LEASE))->lease;
+        assert_int_equal(lease->exact_from, old ? 0 : 5);
+        work_home(&rig->state, &rig->state.round.lease[1 - lease->replica],
+                  member_by_id(&rig->state.roster, "w2")->serial);
+        member_by_id(&rig->state.roster, "w2")->exact = old; /* too late for this round */
+        ask(rig, W2);
+        assert_int_equal(only(rig, W2, BODY(LEASE))->lease->exact_from, old ? 0 : 5);
+        rig_free(rig);
+    }
+}
+
 static void a_spare_of_the_target_takes_it_at_once(void **unused)
 {
     (void)unused;
@@ -248,6 +276,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(another_plan_makes_no_sense),
         cmocka_unit_test(nothing_for_one_target),
+        cmocka_unit_test(exact_states),
         cmocka_unit_test(a_spare_of_the_target_takes_it_at_once),
         cmocka_unit_test(another_target_waits),
         cmocka_unit_test(it_comes_back_in_time),

@@ -95,7 +95,10 @@ static void work(herald_t *self, const herald_news_t *news)
     bool good = announce(self, news, &err) == 0 && look_around(self, &err) == 0;
     if (good == !self->down) return;
     self->down = !good;
-    log_event(LOG_WARN, good ? "liveness_back" : "liveness_lost", "error=\"%s\"", err.text);
+    if (good)
+        log_event(LOG_INFO, "liveness_back", "shepherds=%zu", self->shepherds);
+    else
+        log_event(LOG_WARN, "liveness_lost", "error=\"%s\"", err.text);
 }
 
 static void herald_main(zsock_t *pipe, void *arg)

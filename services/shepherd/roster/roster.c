@@ -29,6 +29,7 @@ member_row_t member_row_of(const Msg__Hello *hello, const msg_peer_t *from, uint
         .protocol = protocol_common(hello->protocol_oldest, hello->protocol),
         .threads = hello->threads,
         .copies = hello->copies,
+        .exact = hello->exact,
         .kind = hello->kind,
         .peer = *from,
         .heard_ms = now_ms,
@@ -171,8 +172,11 @@ bool members_ahead(const roster_t *self)
 
 bool members_exact(const roster_t *self)
 {
-    for (size_t i = 0; i < self->others.n; i++)
-        if (self->others.at[i]->shard >= 0 && !self->others.at[i]->exact) return false;
+    for (size_t i = 0; i < self->members.n; i++) {
+        const member_row_t *row = self->members.at[i];
+        bool asked = row->kind == MSG__KIND__KIND_WORKER || row->shard >= 0;
+        if (asked && !row->exact) return false;
+    }
     return true;
 }
 

@@ -42,7 +42,7 @@ typedef struct {
     uint32_t credit;
     int shard;        /* aggregators: which, -1: spare */
     bool ahead;       /* aggregators: workers may ask this one for the next round's parameters */
-    bool exact;       /* aggregators: this one takes updates with exact states */
+    bool exact;       /* aggregators, workers: this one knows updates with exact states */
     bool holders;     /* aggregators: FENCE may tell this one who has which lease */
     bool assigned;    /* aggregators: this one has answered ASSIGN */
     bool answered;    /* aggregators: ASSIGNED or COMMITTED of the present phase */
@@ -114,7 +114,7 @@ size_t members_count(const roster_t *self, Msg__Kind kind);
 /* Aggregators that have a shard; whether all of these have answered. */
 size_t members_with_shard(const roster_t *self);
 bool members_ahead(const roster_t *self); /* workers may ask ahead of all of these */
-bool members_exact(const roster_t *self); /* all of these take updates with exact states */
+bool members_exact(const roster_t *self); /* these and all workers know updates with exact states */
 bool members_answered(const roster_t *self);
 /* Endpoints of the assigned aggregators by shard, of one that is lost "": n strings, borrowed; caller frees the array. */
 char **members_endpoints(const roster_t *self, size_t n_shard);

@@ -11,8 +11,10 @@ typedef struct {
     char *reason, **endpoint; /* why; where the lost ones were, by shard */
     bool keeping;             /* the shards hold the round: ASSIGN says keep */
     bool ahead;               /* all of them answer who asks ahead; as leases are given */
-    bool exact;               /* all of them take updates with exact states; the same */
-    uint64_t attempt;         /* at giving ranges; no other process has the same */
+    /* Whoever trains or audits a lease of this round (less one; 0: of none) knows updates with exact states. */
+    bool exact;
+    uint32_t exact_round;
+    uint64_t attempt; /* at giving ranges; no other process has the same */
 } shards_t;
 
 void shards_init(shards_t *self, size_t n_shard);

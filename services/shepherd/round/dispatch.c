@@ -183,6 +183,14 @@ void work_asks(shepherd_t *self, const member_row_t *worker)
     VEC_PUSH(&self->round.asked, worker->serial);
 }
 
+/* Once a round: an audit has to code what it makes as the lease did that it repeats. */
+static void decide_exact(shepherd_t *self)
+{
+    if (self->shards.exact_round == self->round.number + 1) return;
+    self->shards.exact_round = self->round.number + 1;
+    self->shards.exact = members_exact(&self->roster);
+}
+
 /* Between two rounds most messages find nothing to give: then this looks at no lease. */
 void work_dispatch(shepherd_t *self)
 {
@@ -195,7 +203,7 @@ void work_dispatch(shepherd_t *self)
     }
     char **endpoints = members_endpoints(&self->roster, (size_t)self->config->aggregators);
     self->shards.ahead = members_ahead(&self->roster);
-    self->shards.exact = members_exact(&self->roster);
+    decide_exact(self);
     if (round->stirred) give_all(self, endpoints);
     for (size_t i = 0; !round->stirred && i < round->asked.n; i++) {
         member_row_t *row = member_by_serial(&self->roster, round->asked.at[i]);
