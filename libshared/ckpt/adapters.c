@@ -133,6 +133,7 @@ const safetensor_t *adapters_apply(adapters_t *self, const safetensor_t *tensor,
         refuse(tensor->name, "has another shape than the weight", err);
         return NULL;
     }
+    if (tensor->n_bytes == 0) return tensor; /* whatever it says of its other dimension */
     free(self->values);
     self->values = mem_calloc(tensor->n_bytes / sizeof(float) + 1, sizeof(float));
     memcpy(self->values, tensor->data, tensor->n_bytes);

@@ -34,9 +34,13 @@ const PARTS = {
 
 // --- what is chosen ---
 
+// A name that is escaped wrongly (an address typed by hand) stands for itself.
+function unescaped(name) {
+  try { return decodeURIComponent(name); } catch { return name; }
+}
 function readAddress() {
   const asked = new URLSearchParams(location.hash.slice(1));
-  const names = (asked.get("runs") ?? "").split(",").filter(Boolean).map(decodeURIComponent);
+  const names = (asked.get("runs") ?? "").split(",").filter(Boolean).map(unescaped);
   state.chosen = names.slice(0, OVERLAID);
   state.of = asked.get("of");
 }
