@@ -253,6 +253,11 @@ static void paths_that_are_taken(void **state)
     first = endpoint_open(endpoint_bind(ZMQ_ROUTER, address), &err);
     assert_non_null(first);
     zsock_destroy(&first);
+    first = endpoint_open(endpoint_bind(ZMQ_PUB, address), &err); /* a leader, and its stand-by */
+    zsock_t *second = endpoint_open(endpoint_bind(ZMQ_PUB, address), &err);
+    assert_non_null(second);
+    zsock_destroy(&first);
+    zsock_destroy(&second);
     free(address);
     temp_remove(&dir);
 }
