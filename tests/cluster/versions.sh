@@ -1,14 +1,15 @@
 #!/usr/bin/env bash
 # Every service restarted by kill -TERM, one after the other, while a run trains; and programs of the protocol's version
 # before this one, built from git: old members with a new shepherd, new members with an old one, and a cluster that is
-# upgraded service by service in the middle of a run. Always the bits of an undisturbed run.
+# upgraded service by service in the middle of a run. Always the bits of an undisturbed run, as far
+# as both compilers make the same.
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 . tests/cluster/tap.bash
 . tests/cluster/cluster.bash
 # A drained worker hands in the first steps of its lease, which makes other bits: leases of one step are never in parts.
 rounds=800 inner=1 new=$bin
-# Kernels for a matrix unit have other bits since that version, and it does not know of -2m and -vnni: the vectors' are compared.
+# That version does not know of -2m and -vnni: a target of both.
 if "$bin/pcp" devices | grep -qE '^  \*\* cpu:.*-(amx|2m|vnni)$'; then export PCP_TARGET=${PCP_TARGET:-cpu:x86-64-v4}; fi
 text >"$work/text.txt"
 gpt2 --layers 1 --heads 2 --width 32 --block 32 --vocab 256 --batch 4 >"$work/model.mlir" || exit 1
@@ -75,12 +76,25 @@ over() {
     unset 'pid[s0]'
     [ "$status" -eq 0 ] || { echo "exit status $status"; tail -n 5 "$dir/s0.log"; return 1; }
 }
-same_bits() { cmp "$work/calm/checkpoint/latest/model.safetensors" "$dir/checkpoint/latest/model.safetensors"; }
+same_bits() { cmp "$work/$1/checkpoint/latest/model.safetensors" "$dir/checkpoint/latest/model.safetensors"; } # REFERENCE
 
-cluster "$work/calm"
-for one in "${services[@]}"; do begin "$one" "$new"; done
-check "an undisturbed run" over
-dismiss
+# The mean loss of the last rounds.
+late_loss() { sed -n 's/.*event=round .* loss=\([0-9.]*\) .*/\1/p' "$work/$1/s0.log" | tail -n 100 | awk '{ sum += $1 } END { print sum / NR }'; }
+near() { # REFERENCE: two compilers have made the plans, whose kernels may round otherwise; 1,600 steps make 1 to 3 % of that
+    local own theirs
+    own=$(late_loss "${dir##*/}") theirs=$(late_loss "$1")
+    echo "$own, $1: $theirs"
+    awk -v a="$own" -v b="$theirs" 'BEGIN { exit !(a > 0 && b > 0 && (a - b) / b < 0.06 && (b - a) / b < 0.06) }'
+}
+
+# calm NAME PROGRAMS: an undisturbed run
+calm() {
+    cluster "$work/$1"
+    for one in "${services[@]}"; do begin "$one" "$2"; done
+    check "an undisturbed run: $1" over
+    dismiss
+}
+calm calm "$new"
 
 # roll NAME PROGRAMS: it is told to leave, leaves, is started from these programs, and rounds go on
 # shellcheck disable=SC2317 # called by check
@@ -97,7 +111,7 @@ roll() {
     begin "$1" "$2"
     eventually 60 more s0 'event=round ' "$left" || { tail -n 5 "$dir/s0.log"; return 1; }
 }
-# upgrade NAME FROM TO
+# upgrade NAME FROM TO REFERENCE
 upgrade() {
     local one
     cluster "$work/$1"
@@ -105,29 +119,35 @@ upgrade() {
     check "$1: it trains" eventually 60 more s0 'event=round ' 1
     for one in "${services[@]}"; do check "$1: $one is restarted" roll "$one" "$3"; done
     check "$1: it ends" over
-    check "$1: bit for bit as the undisturbed one" same_bits
+    if cmp -s "$work/calm/checkpoint/latest/model.safetensors" "$work/$4/checkpoint/latest/model.safetensors"; then
+        check "$1: bit for bit as the undisturbed one" same_bits "$4"
+    else
+        check "$1: the loss of the undisturbed one" near "$4"
+    fi
     check "$1: each window once" test "$(sqlite3 "$dir/pcp.db" 'SELECT min(exactly_once) FROM pcp_ledger')" = 1
     dismiss
 }
-upgrade restarted "$new" "$new"
+upgrade restarted "$new" "$new" calm
 
-# mixed NAME SHEPHERD MEMBERS: programs of two versions
+# mixed NAME SHEPHERD MEMBERS REFERENCE: programs of two versions
 mixed() {
     cluster "$work/$1"
     begin s0 "$2"
     for one in c0 a0 w0 w1; do begin "$one" "$3"; done
     check "$1: the run ends" over
-    check "$1: bit for bit as among equals" same_bits
+    check "$1: bit for bit as among equals" same_bits "$4"
 }
 speaks() { event "$1" "$2"; }
 if [ -n "$old" ]; then
-    mixed old_members "$new" "$old"
+    # Whose compiler made the plan, the version before or this one, a run has the bits of.
+    calm calm_old "$old"
+    mixed old_members "$new" "$old" calm_old
     check "the shepherd knows that they are old" speaks s0 'event=member_joined member=w0 .*protocol=1 '
     dismiss
-    mixed old_shepherd "$old" "$new"
+    mixed old_shepherd "$old" "$new" calm
     check "the members know that it is old" speaks w0 'event=joined .*protocol=1$'
     dismiss
-    upgrade upgraded "$old" "$new"
+    upgrade upgraded "$old" "$new" calm_old
     check "in the end all speak the new version" speaks s0 'event=member_joined member=w1 .*protocol=2 '
 else
     skip "programs of the version before" "$why"
