@@ -86,6 +86,11 @@ static void test_refused(void **state)
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         refused(text, n, rows[i].shapes, rows[i].words);
     free(text);
+}
+
+static void test_shapes_that_do_not_follow(void **state)
+{
+    (void)state;
     static const struct {
         const char *text, *words;
     } bodies[] = {
@@ -159,6 +164,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_same),
         cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_shapes_that_do_not_follow),
         cmocka_unit_test(test_damaged),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
