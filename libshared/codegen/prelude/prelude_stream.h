@@ -19,6 +19,7 @@ enum {
     PCP_STREAM_LINE = 64,    /* bytes of a line of the cache */
     PCP_STREAM_TERMS = 4096, /* terms whose parts are kept at a time */
     PCP_STREAM_PARTS = 3,
+    PCP_STREAM_FEW = 2,   /* of them, where whole numbers need no more */
     PCP_STREAM_ROWS = 64, /* of the matrix together: 4 tiles */
     PCP_STREAM_NARROW = 4 /* rows of A up to which tiles are as narrow as they are; otherwise 16 */
 };

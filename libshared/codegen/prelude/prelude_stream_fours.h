@@ -1,7 +1,7 @@
 /* Prelude, behind codegen/prelude/prelude_stream_int.h: the same whole numbers by vectors, where there is no matrix unit. An instruction
  * adds four products of a byte without a sign and one with to 32 bits (VPDPBUSD), for 16 lanes. A's numbers are made positive by
- * 128, and 128 times the sum of B's row is taken off. Of up to four rows of A lanes are terms; of more, lanes are the three numbers
- * of each row, and four numbers of a row of B are the same in all of them. Nothing is rounded, so that sums have the bits of
+ * 128, and 128 times the sum of B's row is taken off. Of up to four rows of A lanes are terms; of more, lanes are the numbers
+ * of i8 of each row, and four numbers of a row of B are the same in all of them. Nothing is rounded, so that sums have the bits of
  * the matrix unit's, and those of a row do not depend on how many there are. */
 #ifndef CODEGEN_PRELUDE_STREAM_FOURS_H
 #define CODEGEN_PRELUDE_STREAM_FOURS_H
@@ -20,19 +20,21 @@ enum {
 
 typedef int32_t pcp_four __attribute__((aligned(1), may_alias));
 
-/* Vectors that three numbers of each row of A take. */
-PCP_FN int pcp_fours_vectors(const pcp_stream_t *s)
+/* Vectors that the numbers of all rows of A take. */
+PCP_FN int pcp_fours_vectors(const pcp_stream_t *s, int parts)
 {
-    return (int)(PCP_STREAM_PARTS * s->m + PCP_STREAM_SIDE - 1) / PCP_STREAM_SIDE;
+    return (int)(parts * s->m + PCP_STREAM_SIDE - 1) / PCP_STREAM_SIDE;
 }
 
 /* 64 terms from p on of all rows: 16 fours, each in its vectors: the rows' first numbers, their second and third ones. */
-PCP_FN void pcp_fours_digits(const pcp_stream_t *s, int64_t p, const float *factor, int32_t *to)
+PCP_FN void pcp_fours_digits(const pcp_stream_t *s, int64_t p, const pcp_stream_scales_t *scales,
+                             int32_t *to)
 {
     int8_t rows[PCP_FOURS_LANES * PCP_INT_STEP] __attribute__((aligned(64)));
-    const int64_t vectors = pcp_fours_vectors(s), used = PCP_STREAM_PARTS * s->m;
+    const int64_t vectors = pcp_fours_vectors(s, scales->parts), used = scales->parts * s->m;
     for (int64_t i = 0; i < s->m; i++)
-        pcp_stream_digits(s, i, p, factor[i], rows + i * PCP_INT_STEP, s->m * PCP_INT_STEP);
+        pcp_stream_digits(s, i, p, scales->factor[i], scales->parts, rows + i * PCP_INT_STEP,
+                          s->m * PCP_INT_STEP);
     __builtin_memset(rows + used * PCP_INT_STEP, 0,
                      (vectors * PCP_STREAM_SIDE - used) * PCP_INT_STEP);
     for (int64_t i = 0; i < vectors * PCP_INT_TILE; i += PCP_INT_STEP)
@@ -46,26 +48,26 @@ PCP_FN void pcp_fours_digits(const pcp_stream_t *s, int64_t p, const float *fact
 }
 
 /* The same of few rows: their first numbers row by row, their second and third ones. */
-PCP_FN void pcp_fours_digits_along(const pcp_stream_t *s, int64_t p, const float *factor,
-                                   int8_t *to)
+PCP_FN void pcp_fours_digits_along(const pcp_stream_t *s, int64_t p,
+                                   const pcp_stream_scales_t *scales, int8_t *to)
 {
     for (int64_t i = 0; i < s->m; i++)
-        pcp_stream_digits(s, i, p, factor[i], to + i * PCP_STREAM_TERMS, s->m * PCP_STREAM_TERMS);
-    for (int64_t i = 0; i < PCP_STREAM_PARTS * s->m; i++)
+        pcp_stream_digits(s, i, p, scales->factor[i], scales->parts, to + i * PCP_STREAM_TERMS,
+                          s->m * PCP_STREAM_TERMS);
+    for (int64_t i = 0; i < scales->parts * s->m; i++)
         *(pcp_stream_i *)(to + i * PCP_STREAM_TERMS) ^= (int32_t)0x80808080;
 }
 
-/* The numbers of the terms [p0, p1) of A, and what their sums are multiplied by. */
-PCP_FN void pcp_fours_split(const pcp_stream_t *s, int64_t p0, int64_t p1, int32_t *to, float *back)
+/* The numbers of the terms [p0, p1) of A. */
+PCP_FN void pcp_fours_split(const pcp_stream_t *s, int64_t p0, int64_t p1,
+                            const pcp_stream_scales_t *scales, int32_t *to)
 {
-    float factor[PCP_STREAM_SIDE];
-    const int64_t step = pcp_fours_vectors(s) * PCP_STREAM_SIDE * PCP_FOURS;
-    pcp_stream_factors(s, p0, p1, factor, back);
+    const int64_t step = pcp_fours_vectors(s, scales->parts) * PCP_STREAM_SIDE * PCP_FOURS;
     for (int64_t p = p0; p < p1; p += PCP_INT_STEP)
         if (s->m > PCP_FOURS_FEW)
-            pcp_fours_digits(s, p, factor, to + (p - p0) / PCP_INT_STEP * step);
+            pcp_fours_digits(s, p, scales, to + (p - p0) / PCP_INT_STEP * step);
         else
-            pcp_fours_digits_along(s, p, factor, (int8_t *)to + (p - p0));
+            pcp_fours_digits_along(s, p, scales, (int8_t *)to + (p - p0));
 }
 
 /* --- Lanes are rows of A --- */
@@ -136,7 +138,7 @@ __attribute__((always_inline)) PCP_FN void pcp_fours_sum(const pcp_stream_t *s, 
 
 /* The rows of B from j on, up to j1, and four by four: others are copied, with zeros behind them. */
 PCP_FN void pcp_fours_rows(const pcp_stream_t *s, int64_t j, int64_t j1, int64_t p0, int64_t p1,
-                           const int32_t *digits, int32_t *whole)
+                           int parts, const int32_t *digits, int32_t *whole)
 {
     int8_t some[PCP_FOURS_ROWS * PCP_STREAM_TERMS] __attribute__((aligned(64)));
     const int8_t *b = (const int8_t *)s->b + j * s->ldb + p0;
@@ -148,7 +150,7 @@ PCP_FN void pcp_fours_rows(const pcp_stream_t *s, int64_t j, int64_t j1, int64_t
             __builtin_memcpy(some + r * PCP_STREAM_TERMS, b + r * ldb, p1 - p0);
         b = some, ldb = PCP_STREAM_TERMS;
     }
-    switch (pcp_fours_vectors(s)) {
+    switch (pcp_fours_vectors(s, parts)) {
     case 1: pcp_fours_sum(s, j, b, ldb, p0, end, 1, digits, whole); break;
     case 2: pcp_fours_sum(s, j, b, ldb, p0, end, 2, digits, whole); break;
     default: pcp_fours_sum(s, j, b, ldb, p0, end, 3, digits, whole);
@@ -182,11 +184,16 @@ PCP_FN void pcp_fours_fold(kc_i16 a, kc_i16 b, kc_i16 c, kc_i16 d, int32_t *to)
         b##i = KC_FOURS(b##i, x, second);                                      \
     }
 /* Behind n sums comes that of the row itself. */
-#define PCP_FOURS_SUMS(a, all, to)                                                           \
-    pcp_fours_fold(a##0, a##1, a##2, n > 3 ? a##3 : all, to);                                \
-    if (n > 3) pcp_fours_fold(a##4, a##5, n > 6 ? a##6 : all, n > 6 ? a##7 : all, (to) + 4); \
-    if (n > 6) pcp_fours_fold(a##8, n > 9 ? a##9 : all, a##10, a##11, (to) + 8);             \
-    if (n > 9) pcp_fours_fold(all, all, all, all, (to) + 12);                                \
+#define PCP_FOURS_OR(x, i, all) (n > (i) ? x##i : all)
+#define PCP_FOURS_SUMS(x, all, to)                                                                 \
+    pcp_fours_fold(x##0, x##1, PCP_FOURS_OR(x, 2, all), PCP_FOURS_OR(x, 3, all), to);              \
+    if (n > 3)                                                                                     \
+        pcp_fours_fold(PCP_FOURS_OR(x, 4, all), PCP_FOURS_OR(x, 5, all), PCP_FOURS_OR(x, 6, all),  \
+                       PCP_FOURS_OR(x, 7, all), (to) + 4);                                         \
+    if (n > 7)                                                                                     \
+        pcp_fours_fold(PCP_FOURS_OR(x, 8, all), PCP_FOURS_OR(x, 9, all), PCP_FOURS_OR(x, 10, all), \
+                       PCP_FOURS_OR(x, 11, all), (to) + 8);                                        \
+    if (n > 11) pcp_fours_fold(all, all, all, all, (to) + 12);                                     \
     *(kc_i16 *)(to) -= 128 * (to)[n]
 
 /* Whole sums [2][48] of the first `terms` terms of two rows of B with n rows of numbers; meanwhile what lies `apart` behind both is
@@ -218,20 +225,22 @@ __attribute__((always_inline)) PCP_FN void pcp_fours_sum_along(const int8_t *fro
     PCP_FOURS_SUMS(b, all2, whole + PCP_FOURS_LANES);
 }
 
+/* Two or three numbers of one to four rows. */
+#define PCP_FOURS_EACH_NUMBER(what) what(2) what(3) what(4) what(6) what(8) what(9) what(12)
+#define PCP_FOURS_CASE(n) \
+    case n: pcp_fours_sum_along(from, from2, terms, apart, n, digits, to); break;
+
 /* The rows of B from j on, up to j1. */
 PCP_FN void pcp_fours_rows_along(const pcp_stream_t *s, int64_t j, int64_t j1, int64_t p0,
-                                 int64_t p1, const int8_t *digits, int32_t *whole)
+                                 int64_t p1, int parts, const int8_t *digits, int32_t *whole)
 {
     const int8_t *b = (const int8_t *)s->b + p0;
     const int64_t apart = PCP_FOURS_ROWS * s->ldb, terms = p1 - p0;
     for (int64_t r = 0; r < PCP_FOURS_ROWS && j + r < j1; r += 2) {
         const int8_t *from = b + (j + r) * s->ldb, *from2 = j + r + 1 < j1 ? from + s->ldb : from;
         int32_t *to = whole + r * PCP_FOURS_LANES;
-        switch (s->m) {
-        case 1: pcp_fours_sum_along(from, from2, terms, apart, 3, digits, to); break;
-        case 2: pcp_fours_sum_along(from, from2, terms, apart, 6, digits, to); break;
-        case 3: pcp_fours_sum_along(from, from2, terms, apart, 9, digits, to); break;
-        default: pcp_fours_sum_along(from, from2, terms, apart, 12, digits, to);
+        switch (parts * s->m) {
+            PCP_FOURS_EACH_NUMBER(PCP_FOURS_CASE)
         }
     }
 }
@@ -242,20 +251,22 @@ PCP_FN void pcp_stream_columns(const pcp_stream_t *s, int64_t j0, int64_t j1)
     int32_t digits[PCP_STREAM_TERMS / 4 * PCP_FOURS_LANES] __attribute__((aligned(64)));
     int32_t whole[PCP_FOURS_ROWS * PCP_FOURS_LANES + PCP_FOURS_LANES] __attribute__((aligned(64)));
     float sums[PCP_STREAM_ROWS * PCP_STREAM_SIDE + PCP_STREAM_SIDE] __attribute__((aligned(64)));
-    float back[PCP_STREAM_SIDE] __attribute__((aligned(64)));
+    pcp_stream_scales_t scales;
     const int64_t width = pcp_stream_width(s);
     for (int64_t p0 = 0; p0 < s->k; p0 += PCP_STREAM_TERMS) {
         const int64_t p1 = p0 + PCP_STREAM_TERMS < s->k ? p0 + PCP_STREAM_TERMS : s->k;
-        pcp_fours_split(s, p0, p1, digits, back);
+        pcp_stream_scales(s, p0, p1, &scales);
+        pcp_fours_split(s, p0, p1, &scales, digits);
         for (int64_t j = j0; j < j1; j += PCP_STREAM_ROWS) {
             const int64_t rows = j1 - j < PCP_STREAM_ROWS ? j1 - j : PCP_STREAM_ROWS;
             for (int64_t r = 0; r < rows; r += PCP_FOURS_ROWS) {
                 if (s->m > PCP_FOURS_FEW)
-                    pcp_fours_rows(s, j + r, j1, p0, p1, digits, whole);
+                    pcp_fours_rows(s, j + r, j1, p0, p1, scales.parts, digits, whole);
                 else
-                    pcp_fours_rows_along(s, j + r, j1, p0, p1, (const int8_t *)digits, whole);
+                    pcp_fours_rows_along(s, j + r, j1, p0, p1, scales.parts, (const int8_t *)digits,
+                                         whole);
                 for (int64_t i = 0; i < PCP_FOURS_ROWS; i++)
-                    pcp_stream_join(whole + i * PCP_FOURS_LANES, s->m, back,
+                    pcp_stream_join(whole + i * PCP_FOURS_LANES, s->m, scales.parts, scales.back,
                                     sums + (r + i) * width);
             }
             pcp_stream_write(s, j, rows, p0, sums);
