@@ -88,11 +88,12 @@ prefix ?= /usr/local
 libdir ?= $(prefix)/lib
 unitdir ?= $(prefix)/lib/systemd/system
 install: programs man install-library
-	install -d $(addprefix $(DESTDIR),$(prefix)/bin $(prefix)/share/man/man1 $(prefix)/share/man/man8 $(prefix)/share/doc/pcp $(unitdir) $(prefix)/lib/sysusers.d)
+	install -d $(addprefix $(DESTDIR),$(prefix)/bin $(prefix)/share/man/man1 $(prefix)/share/man/man8 $(prefix)/share/doc/pcp/measurements $(unitdir) $(prefix)/lib/sysusers.d)
 	install $(PROGRAMS) $(DESTDIR)$(prefix)/bin
 	install -m 644 $(B)/man/*.1 $(DESTDIR)$(prefix)/share/man/man1
 	install -m 644 $(B)/man/*.8 $(DESTDIR)$(prefix)/share/man/man8
 	install -m 644 README.md LICENSE CHANGELOG.md docs/*.md $(DESTDIR)$(prefix)/share/doc/pcp
+	install -m 644 docs/measurements/*.md $(DESTDIR)$(prefix)/share/doc/pcp/measurements
 	for u in deploy/systemd/*.service; do \
 	    sed 's#/usr/bin/#$(prefix)/bin/#' $$u >$(DESTDIR)$(unitdir)/$${u##*/} && chmod 644 $(DESTDIR)$(unitdir)/$${u##*/}; done
 	install -m 644 deploy/systemd/pcp.sysusers $(DESTDIR)$(prefix)/lib/sysusers.d/pcp.conf
