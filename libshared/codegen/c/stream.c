@@ -72,10 +72,11 @@ static void write_one(const stream_t *s, const char *element, str_t *out)
 
 /* --- B [n, k] --- */
 
-/* A block of sums: of so many rows of A by rows of B, one in a vector's lanes each. */
+/* A block of sums: of so many rows of A by rows of B, one in a vector's lanes each. The first one of several asks for the rows of
+ * B that come next, and keeps what it widens for the others. */
 typedef struct {
     int rows, width;
-    bool ask; /* for the rows of B that come next */
+    bool first, others;
 } block_t;
 
 /* Rows of A that a block has: all m of them, in parts as equal as they can be, of four, which want the fewest loads; of
@@ -103,18 +104,53 @@ static int64_t rows_ahead(const stream_t *s, int width)
     return rows > width ? rows : width;
 }
 
+/* Is A read part by part of its terms, for a group of columns each, since the whole of it does not stay in the
+ * first-level cache? */
+static bool in_parts(const stream_t *s)
+{
+    return s->step.m * s->step.k * 4 > NEAR_BYTES;
+}
+
+/* In whole lines of B. */
+static int64_t part_terms(const stream_t *s)
+{
+    int64_t line = LINE_BYTES * 8 / dtype_bits(s->weight), terms = NEAR_BYTES / 4 / s->step.m;
+    if (!in_parts(s)) terms = s->step.k;
+    return terms < line ? line : terms / line * line;
+}
+
+/* Numbers of half and a quarter of f32's bits are widened once, by the first of several blocks of rows of A. */
+static bool keeps_wide(const stream_t *s)
+{
+    return s->weight != DT_F32 && rows_of_block(s) < s->step.m;
+}
+
+/* b<r> = lanes terms of row r of B from p + skip on. `whole`: of whole lines, which the first block keeps. */
+static void write_row_load(const stream_t *s, block_t block, int r, int64_t skip, bool whole,
+                           str_t *out)
+{
+    int lanes = s->caps.lanes;
+    bool keep = whole && block.others && keeps_wide(s);
+    char name[16], address[64], wide[96];
+    snprintf(name, sizeof name, "b%d", r);
+    snprintf(address, sizeof address, "row + %" PRId64 " + p", r * s->step.ldb + skip);
+    snprintf(wide, sizeof wide, "*(kc_v%d *)(wide + %" PRId64 " + p%s)", lanes,
+             r * part_terms(s) + skip, in_parts(s) ? " - p0" : "");
+    str_add(out, " ");
+    if (keep && !block.first) {
+        str_addf(out, "const kc_v%d %s = %s;", lanes, name, wide);
+        return;
+    }
+    write_load(s, name, address, out);
+    if (keep) str_addf(out, " %s = %s;", wide, name);
+}
+
 /* The terms [p, p + lanes) of a block. */
-static void write_terms(const stream_t *s, block_t block, int64_t skip, str_t *out)
+static void write_terms(const stream_t *s, block_t block, int64_t skip, bool whole, str_t *out)
 {
     int lanes = s->caps.lanes;
     str_add(out, "                {");
-    for (int r = 0; r < block.width; r++) {
-        char name[16], address[64];
-        snprintf(name, sizeof name, "b%d", r);
-        snprintf(address, sizeof address, "row + %" PRId64 " + p", r * s->step.ldb + skip);
-        str_add(out, " ");
-        write_load(s, name, address, out);
-    }
+    for (int r = 0; r < block.width; r++) write_row_load(s, block, r, skip, whole, out);
     for (int i = 0; i < block.rows; i++) {
         str_addf(out,
                  "\n                { const kc_v%d x = *(const kc_v%d *)(from + %" PRId64 " + p);",
@@ -123,19 +159,6 @@ static void write_terms(const stream_t *s, block_t block, int64_t skip, str_t *o
         str_add(out, " }");
     }
     str_add(out, " }\n");
-}
-
-/* Is A read part by part of its terms, for a group of columns each, since the whole of it does not stay in the
- * first-level cache? */
-static bool in_parts(const stream_t *s)
-{
-    return s->step.m * s->step.k * 4 > NEAR_BYTES;
-}
-
-static int64_t part_terms(const stream_t *s)
-{
-    int64_t line = LINE_BYTES * 8 / dtype_bits(s->weight), terms = NEAR_BYTES / 4 / s->step.m;
-    return terms < line ? line : terms / line * line;
 }
 
 /* Where a block's sums are kept between parts. */
@@ -164,10 +187,10 @@ static void write_partial_sums(const stream_t *s, block_t block, str_t *out)
              "            const float *from = a + i * %" PRId64 ";\n"
              "            int64_t p = %s;\n            for (; p < %s; p += %d) {\n",
              g->lda, parts ? "p0" : "0", parts ? "p1" : "lines", line);
-    for (int r = 0; r < block.width && block.ask; r++)
+    for (int r = 0; r < block.width && block.first; r++)
         str_addf(out, "                __builtin_prefetch(row + %" PRId64 " + p, 0, %d);\n",
                  (r + (parts ? GROUP : rows_ahead(s, block.width))) * g->ldb, parts ? 2 : 3);
-    for (int skip = 0; skip < line; skip += lanes) write_terms(s, block, skip, out);
+    for (int skip = 0; skip < line; skip += lanes) write_terms(s, block, skip, true, out);
     str_add(out, "            }\n");
 }
 
@@ -190,7 +213,7 @@ static void write_last_terms(const stream_t *s, block_t block, str_t *out)
     int64_t whole = s->step.k / lanes * lanes;
     if (s->step.k / line * line == whole) return;
     str_addf(out, "            for (; p < %" PRId64 "; p += %d) {\n", whole, lanes);
-    write_terms(s, block, 0, out);
+    write_terms(s, block, 0, false, out);
     str_add(out, "            }\n");
 }
 
@@ -286,16 +309,16 @@ static void write_all_rows(const stream_t *s, int width, str_t *out)
              "            const __auto_type row = b + j * %" PRId64 ";\n"
              "            { const int64_t i = 0;\n",
              s->step.ldb);
-    write_block(s, (block_t){rows, width, true}, out);
+    write_block(s, (block_t){rows, width, true, rows < m}, out);
     str_add(out, "            }\n");
     if (whole > rows) {
         str_addf(out, "            for (int64_t i = %d; i < %d; i += %d) {\n", rows, whole, rows);
-        write_block(s, (block_t){rows, width, false}, out);
+        write_block(s, (block_t){rows, width, false, true}, out);
         str_add(out, "            }\n");
     }
     if (whole == m) return;
     str_addf(out, "            { const int64_t i = %d;\n", whole);
-    write_block(s, (block_t){m - whole, width, false}, out);
+    write_block(s, (block_t){m - whole, width, false, true}, out);
     str_add(out, "            }\n");
 }
 
@@ -316,6 +339,9 @@ static void write_along(const stream_t *s, str_t *out)
 {
     int line = LINE_BYTES * 8 / dtype_bits(s->weight);
     str_addf(out, "        const int64_t lines = %" PRId64 ";\n", s->step.k / line * line);
+    if (keeps_wide(s))
+        str_addf(out, "        float wide[%" PRId64 "] __attribute__((aligned(64)));\n",
+                 width_of_block(s) * part_terms(s));
     if (!in_parts(s)) {
         str_add(out, "        int64_t j = j0;\n");
         write_columns(s, "j1", out);
