@@ -72,11 +72,10 @@ static void write_one(const stream_t *s, const char *element, str_t *out)
 
 /* --- B [n, k] --- */
 
-/* A block of sums: of so many rows of A by rows of B, one in a vector's lanes each. The first one of several asks for the rows of
- * B that come next, and keeps what it widens for the others. */
+/* A block of sums: of so many rows of A by rows of B, one in a vector's lanes each. It is number `at` of n: the first one keeps what
+ * it widens for the others, and each asks for some of the rows of B that come next, so that memory never rests. */
 typedef struct {
-    int rows, width;
-    bool first, others;
+    int rows, width, at, n;
 } block_t;
 
 /* Rows of A that a block has: all m of them, in parts as equal as they can be, of four, which want the fewest loads; of
@@ -130,14 +129,14 @@ static void write_row_load(const stream_t *s, block_t block, int r, int64_t skip
                            str_t *out)
 {
     int lanes = s->caps.lanes;
-    bool keep = whole && block.others && keeps_wide(s);
+    bool keep = whole && keeps_wide(s);
     char name[16], address[64], wide[96];
     snprintf(name, sizeof name, "b%d", r);
     snprintf(address, sizeof address, "row + %" PRId64 " + p", r * s->step.ldb + skip);
     snprintf(wide, sizeof wide, "*(kc_v%d *)(wide + %" PRId64 " + p%s)", lanes,
              r * part_terms(s) + skip, in_parts(s) ? " - p0" : "");
     str_add(out, " ");
-    if (keep && !block.first) {
+    if (keep && block.at > 0) {
         str_addf(out, "const kc_v%d %s = %s;", lanes, name, wide);
         return;
     }
@@ -187,7 +186,7 @@ static void write_partial_sums(const stream_t *s, block_t block, str_t *out)
              "            const float *from = a + i * %" PRId64 ";\n"
              "            int64_t p = %s;\n            for (; p < %s; p += %d) {\n",
              g->lda, parts ? "p0" : "0", parts ? "p1" : "lines", line);
-    for (int r = 0; r < block.width && block.first; r++)
+    for (int r = block.at * block.width / block.n; r < (block.at + 1) * block.width / block.n; r++)
         str_addf(out, "                __builtin_prefetch(row + %" PRId64 " + p, 0, %d);\n",
                  (r + (parts ? GROUP : rows_ahead(s, block.width))) * g->ldb, parts ? 2 : 3);
     for (int skip = 0; skip < line; skip += lanes) write_terms(s, block, skip, true, out);
@@ -301,25 +300,17 @@ static void write_block(const stream_t *s, block_t block, str_t *out)
     if (in_parts(s)) str_add(out, "            }\n");
 }
 
-/* The columns [j, j + width): the first rows of A ask for what comes next, and the others read what these have read. */
+/* The columns [j, j + width): from memory for the first rows of A, from the nearest cache for the others. */
 static void write_all_rows(const stream_t *s, int width, str_t *out)
 {
-    int m = (int)s->step.m, rows = rows_of_block(s), whole = m / rows * rows;
-    str_addf(out,
-             "            const __auto_type row = b + j * %" PRId64 ";\n"
-             "            { const int64_t i = 0;\n",
-             s->step.ldb);
-    write_block(s, (block_t){rows, width, true, rows < m}, out);
-    str_add(out, "            }\n");
-    if (whole > rows) {
-        str_addf(out, "            for (int64_t i = %d; i < %d; i += %d) {\n", rows, whole, rows);
-        write_block(s, (block_t){rows, width, false, true}, out);
+    int m = (int)s->step.m, rows = rows_of_block(s), n = (m + rows - 1) / rows;
+    str_addf(out, "            const __auto_type row = b + j * %" PRId64 ";\n", s->step.ldb);
+    for (int at = 0; at < n; at++) {
+        int first = at * rows, some = m - first < rows ? m - first : rows;
+        str_addf(out, "            { const int64_t i = %d;\n", first);
+        write_block(s, (block_t){some, width, at, n}, out);
         str_add(out, "            }\n");
     }
-    if (whole == m) return;
-    str_addf(out, "            { const int64_t i = %d;\n", whole);
-    write_block(s, (block_t){m - whole, width, false, true}, out);
-    str_add(out, "            }\n");
 }
 
 /* Columns from j to `end`. */
