@@ -32,13 +32,12 @@ static void write_load(const stream_t *s, const char *name, const char *address,
                  lanes, name, address, name);
     else
         str_addf(out,
-                 "kc_v%d %s; { stream_h h; __builtin_memcpy(&h, %s, sizeof h); stream_u u = "
-                 "__builtin_convertvector(h, stream_u) << 16; __builtin_memcpy(&%s, &u, sizeof u); "
-                 "}",
+                 "kc_v%d %s; { stream_u u; STREAM_WIDEN_HALF(u, %s); u <<= 16; "
+                 "__builtin_memcpy(&%s, &u, sizeof u); }",
                  lanes, name, address, name);
 }
 
-/* What the compiler makes of a conversion from i8 goes number by number. */
+/* What the compiler makes of a conversion from i8 goes number by number, and of one from 16 bits by halves of vectors. */
 static const char widen[] =
     "#if !defined(STREAM_WIDEN) && defined(__AVX2__)\n"
     "#define STREAM_WIDEN(u, p) __asm__(\"vpmovsxbd %1, %0\" : \"=v\"(u) : \"m\"(*(const stream_q "
@@ -46,23 +45,33 @@ static const char widen[] =
     "#elif !defined(STREAM_WIDEN)\n"
     "#define STREAM_WIDEN(u, p) u = __builtin_convertvector(*(const stream_q *)(p), stream_i)\n"
     "#endif\n";
+static const char widen_half[] =
+    "#if !defined(STREAM_WIDEN_HALF) && defined(__AVX2__)\n"
+    "#define STREAM_WIDEN_HALF(u, p) __asm__(\"vpmovzxwd %1, %0\" : \"=v\"(u) : \"m\"(*(const "
+    "stream_h *)(p)))\n"
+    "#elif !defined(STREAM_WIDEN_HALF)\n"
+    "#define STREAM_WIDEN_HALF(u, p) u = __builtin_convertvector(*(const stream_h *)(p), "
+    "stream_u)\n"
+    "#endif\n";
 
 static void write_types(const stream_t *s, str_t *out)
 {
     int lanes = s->caps.lanes;
+    if (s->weight == DT_F32) return;
+    str_add(out, s->weight == DT_I8 ? widen : widen_half);
     if (s->weight == DT_BF16)
         str_addf(out,
-                 "    typedef uint16_t stream_h __attribute__((vector_size(%d)));\n"
+                 "    typedef uint16_t stream_h __attribute__((vector_size(%d), aligned(2), "
+                 "may_alias));\n"
                  "    typedef uint32_t stream_u __attribute__((vector_size(%d)));\n",
                  2 * lanes, 4 * lanes);
-    if (s->weight != DT_I8) return;
-    str_add(out, widen);
-    str_addf(
-        out,
-        "    typedef int8_t stream_q __attribute__((vector_size(%d), aligned(1), may_alias));\n"
-        "    typedef int32_t stream_i __attribute__((vector_size(%d)));\n"
-        "    typedef float stream_f __attribute__((vector_size(%d)));\n",
-        lanes, 4 * lanes, 4 * lanes);
+    else
+        str_addf(
+            out,
+            "    typedef int8_t stream_q __attribute__((vector_size(%d), aligned(1), may_alias));\n"
+            "    typedef int32_t stream_i __attribute__((vector_size(%d)));\n"
+            "    typedef float stream_f __attribute__((vector_size(%d)));\n",
+            lanes, 4 * lanes, 4 * lanes);
 }
 
 static void write_one(const stream_t *s, const char *element, str_t *out)
