@@ -70,22 +70,39 @@ PCP_FN void pcp_fours_split(const pcp_stream_t *s, int64_t p0, int64_t p1,
             pcp_fours_digits_along(s, p, scales, (int8_t *)to + (p - p0));
 }
 
-/* --- Lanes are rows of A --- */
-
-/* The sum of n numbers. */
-PCP_FN int32_t pcp_fours_total(const int8_t *x, int64_t n)
+/* The sums of the lanes of four vectors. */
+PCP_FN void pcp_fours_fold(kc_i16 a, kc_i16 b, kc_i16 c, kc_i16 d, int32_t *to)
 {
-    const kc_i16 one = (kc_i16){0} + 0x01010101;
-    kc_i16 all = {0};
-    int64_t p = 0;
-    int32_t rest = 0;
-    for (; p + PCP_INT_STEP <= n; p += PCP_INT_STEP)
-        all = KC_FOURS(all, one, *(const kc_i16 *)(x + p));
-    for (; p < n; p++) rest += x[p];
+#define PCP_FOURS_LOW 0, 16, 1, 17, 4, 20, 5, 21, 8, 24, 9, 25, 12, 28, 13, 29
+#define PCP_FOURS_HIGH 2, 18, 3, 19, 6, 22, 7, 23, 10, 26, 11, 27, 14, 30, 15, 31
+    const kc_i16 x = KC_JOIN(a, b, PCP_FOURS_LOW) + KC_JOIN(a, b, PCP_FOURS_HIGH);
+    const kc_i16 y = KC_JOIN(c, d, PCP_FOURS_LOW) + KC_JOIN(c, d, PCP_FOURS_HIGH);
+    kc_i16 all = KC_JOIN(x, y, 0, 1, 16, 17, 4, 5, 20, 21, 8, 9, 24, 25, 12, 13, 28, 29) +
+                 KC_JOIN(x, y, 2, 3, 18, 19, 6, 7, 22, 23, 10, 11, 26, 27, 14, 15, 30, 31);
     all += KC_JOIN(all, all, 8, 9, 10, 11, 12, 13, 14, 15, 0, 1, 2, 3, 4, 5, 6, 7);
     all += KC_JOIN(all, all, 4, 5, 6, 7, 0, 1, 2, 3, 12, 13, 14, 15, 8, 9, 10, 11);
-    all += KC_JOIN(all, all, 2, 3, 0, 1, 6, 7, 4, 5, 10, 11, 8, 9, 14, 15, 12, 13);
-    return rest + all[0] + all[1];
+    __builtin_memcpy(to, &all, 16);
+}
+
+/* --- Lanes are rows of A --- */
+
+/* The sums of the first n numbers of eight rows. */
+PCP_FN void pcp_fours_totals(const int8_t *b, int64_t ldb, int64_t n, int32_t *total)
+{
+    const kc_i16 one = (kc_i16){0} + 0x01010101;
+    kc_i16 all[PCP_FOURS_ROWS] = {{0}};
+    for (int64_t p = 0; p < n; p += PCP_INT_STEP)
+#pragma GCC unroll 8
+        for (int r = 0; r < PCP_FOURS_ROWS; r++) {
+            kc_i16 x = {0};
+            if (p + PCP_INT_STEP <= n)
+                x = *(const kc_i16 *)(b + r * ldb + p);
+            else
+                __builtin_memcpy(&x, b + r * ldb + p, n - p);
+            all[r] = KC_FOURS(all[r], one, x);
+        }
+    pcp_fours_fold(all[0], all[1], all[2], all[3], total);
+    pcp_fours_fold(all[4], all[5], all[6], all[7], total + 4);
 }
 
 /* Asks for what eight rows of B from j on hold of 64 terms, in the order in which lines lie. */
@@ -120,7 +137,7 @@ __attribute__((always_inline)) PCP_FN void pcp_fours_sum(const pcp_stream_t *s, 
                                                          const int32_t *digits, int32_t *whole)
 {
     int32_t total[PCP_FOURS_ROWS];
-    for (int r = 0; r < PCP_FOURS_ROWS; r++) total[r] = pcp_fours_total(b + r * ldb, p1 - p0);
+    pcp_fours_totals(b, ldb, p1 - p0, total);
     PCP_FOURS_EACH(PCP_FOURS_START)
     for (int64_t p = p0; p < p1; p += PCP_INT_STEP) {
         const int8_t *from = b + (p - p0);
@@ -159,20 +176,6 @@ PCP_FN void pcp_fours_rows(const pcp_stream_t *s, int64_t j, int64_t j1, int64_t
 
 /* --- Lanes are terms --- */
 
-/* The sums of the lanes of four vectors. */
-PCP_FN void pcp_fours_fold(kc_i16 a, kc_i16 b, kc_i16 c, kc_i16 d, int32_t *to)
-{
-#define PCP_FOURS_LOW 0, 16, 1, 17, 4, 20, 5, 21, 8, 24, 9, 25, 12, 28, 13, 29
-#define PCP_FOURS_HIGH 2, 18, 3, 19, 6, 22, 7, 23, 10, 26, 11, 27, 14, 30, 15, 31
-    const kc_i16 x = KC_JOIN(a, b, PCP_FOURS_LOW) + KC_JOIN(a, b, PCP_FOURS_HIGH);
-    const kc_i16 y = KC_JOIN(c, d, PCP_FOURS_LOW) + KC_JOIN(c, d, PCP_FOURS_HIGH);
-    kc_i16 all = KC_JOIN(x, y, 0, 1, 16, 17, 4, 5, 20, 21, 8, 9, 24, 25, 12, 13, 28, 29) +
-                 KC_JOIN(x, y, 2, 3, 18, 19, 6, 7, 22, 23, 10, 11, 26, 27, 14, 15, 30, 31);
-    all += KC_JOIN(all, all, 8, 9, 10, 11, 12, 13, 14, 15, 0, 1, 2, 3, 4, 5, 6, 7);
-    all += KC_JOIN(all, all, 4, 5, 6, 7, 0, 1, 2, 3, 12, 13, 14, 15, 8, 9, 10, 11);
-    __builtin_memcpy(to, &all, 16);
-}
-
 #define PCP_FOURS_ALL(what)                                                                  \
     what(0) what(1) what(2) what(3) what(4) what(5) what(6) what(7) what(8) what(9) what(10) \
         what(11)
@@ -183,7 +186,7 @@ PCP_FN void pcp_fours_fold(kc_i16 a, kc_i16 b, kc_i16 c, kc_i16 d, int32_t *to)
         a##i = KC_FOURS(a##i, x, first);                                       \
         b##i = KC_FOURS(b##i, x, second);                                      \
     }
-/* Behind n sums comes that of the row itself. */
+/* Behind n sums comes that of the row itself, 128 times of which all are too large. */
 #define PCP_FOURS_OR(x, i, all) (n > (i) ? x##i : all)
 #define PCP_FOURS_SUMS(x, all, to)                                                                 \
     pcp_fours_fold(x##0, x##1, PCP_FOURS_OR(x, 2, all), PCP_FOURS_OR(x, 3, all), to);              \
@@ -193,8 +196,7 @@ PCP_FN void pcp_fours_fold(kc_i16 a, kc_i16 b, kc_i16 c, kc_i16 d, int32_t *to)
     if (n > 7)                                                                                     \
         pcp_fours_fold(PCP_FOURS_OR(x, 8, all), PCP_FOURS_OR(x, 9, all), PCP_FOURS_OR(x, 10, all), \
                        PCP_FOURS_OR(x, 11, all), (to) + 8);                                        \
-    if (n > 11) pcp_fours_fold(all, all, all, all, (to) + 12);                                     \
-    *(kc_i16 *)(to) -= 128 * (to)[n]
+    if (n > 11) pcp_fours_fold(all, all, all, all, (to) + 12)
 
 /* Whole sums [2][48] of the first `terms` terms of two rows of B with n rows of numbers; meanwhile what lies `apart` behind both is
  * asked for. */
@@ -253,6 +255,7 @@ PCP_FN void pcp_stream_columns(const pcp_stream_t *s, int64_t j0, int64_t j1)
     float sums[PCP_STREAM_ROWS * PCP_STREAM_SIDE + PCP_STREAM_SIDE] __attribute__((aligned(64)));
     pcp_stream_scales_t scales;
     const int64_t width = pcp_stream_width(s);
+    const int few = s->m <= PCP_FOURS_FEW;
     for (int64_t p0 = 0; p0 < s->k; p0 += PCP_STREAM_TERMS) {
         const int64_t p1 = p0 + PCP_STREAM_TERMS < s->k ? p0 + PCP_STREAM_TERMS : s->k;
         pcp_stream_scales(s, p0, p1, &scales);
@@ -260,14 +263,17 @@ PCP_FN void pcp_stream_columns(const pcp_stream_t *s, int64_t j0, int64_t j1)
         for (int64_t j = j0; j < j1; j += PCP_STREAM_ROWS) {
             const int64_t rows = j1 - j < PCP_STREAM_ROWS ? j1 - j : PCP_STREAM_ROWS;
             for (int64_t r = 0; r < rows; r += PCP_FOURS_ROWS) {
-                if (s->m > PCP_FOURS_FEW)
-                    pcp_fours_rows(s, j + r, j1, p0, p1, scales.parts, digits, whole);
-                else
+                if (few)
                     pcp_fours_rows_along(s, j + r, j1, p0, p1, scales.parts, (const int8_t *)digits,
                                          whole);
-                for (int64_t i = 0; i < PCP_FOURS_ROWS; i++)
-                    pcp_stream_join(whole + i * PCP_FOURS_LANES, s->m, scales.parts, scales.back,
+                else
+                    pcp_fours_rows(s, j + r, j1, p0, p1, scales.parts, digits, whole);
+                for (int64_t i = 0; i < PCP_FOURS_ROWS; i++) {
+                    const int32_t *row = whole + i * PCP_FOURS_LANES;
+                    pcp_stream_join(row, s->m, scales.parts,
+                                    few ? 128 * row[scales.parts * s->m] : 0, scales.back,
                                     sums + (r + i) * width);
+                }
             }
             pcp_stream_write(s, j, rows, p0, sums);
         }

@@ -116,13 +116,13 @@ PCP_FN void pcp_stream_digits(const pcp_stream_t *s, int64_t i, int64_t p, float
     }
 }
 
-/* Sums of 16 products, or fewer, from so many of whole numbers each, `tile` apart. */
-PCP_FN void pcp_stream_join(const int32_t *whole, int64_t tile, int parts, const float *back,
-                            float *sums)
+/* Sums of 16 products, or fewer, from so many of whole numbers each, `tile` apart, that are too large by `over`. */
+PCP_FN void pcp_stream_join(const int32_t *whole, int64_t tile, int parts, int32_t over,
+                            const float *back, float *sums)
 {
     pcp_stream_f x[PCP_STREAM_PARTS] = {{0}};
     for (int part = 0; part < parts; part++)
-        x[part] = __builtin_convertvector(*(const pcp_stream_i *)(whole + part * tile),
+        x[part] = __builtin_convertvector(*(const pcp_stream_i *)(whole + part * tile) - over,
                                           pcp_stream_f);
     *(pcp_stream_f *)sums = ((x[2] * 65536.0f + x[1] * 256.0f) + x[0]) *
                             *(const pcp_stream_f *)back;
@@ -221,7 +221,8 @@ PCP_FN void pcp_stream_join_all(const int32_t *whole, const pcp_stream_scales_t 
     const int64_t tile = PCP_STREAM_SIDE * width;
     for (int half = 0; half < 2; half++, whole += PCP_STREAM_PARTS * tile, sums += tile)
         for (int64_t at = 0; at < tile; at += PCP_STREAM_SIDE)
-            pcp_stream_join(whole + at, tile, scales->parts, scales->back + at % width, sums + at);
+            pcp_stream_join(whole + at, tile, scales->parts, 0, scales->back + at % width,
+                            sums + at);
 }
 
 /* Stores the sums [2][3][16 width] of 32 rows; of two parts the third ones are none. */
