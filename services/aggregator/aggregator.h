@@ -219,7 +219,9 @@ void assign_complete(aggregator_t *self); /* all first values are here: publish 
 void objects_get(aggregator_t *self, const msg_peer_t *from, const wire_header_t *header);
 void objects_put(aggregator_t *self, const msg_peer_t *from, const wire_header_t *header,
                  const void *payload, size_t n);
-void objects_forget(aggregator_t *self, const char *hash); /* delete it, if it is no upload */
+/* The run needs it no more: delete it, if it is no upload and was put for no other run. */
+void objects_forget(aggregator_t *self, uint64_t run, const char *hash);
+void objects_forget_run(aggregator_t *self, uint64_t run); /* all that was put for it */
 bool objects_busy(const aggregator_t *self);
 void objects_work(aggregator_t *self);
 void objects_fini(aggregator_t *self);

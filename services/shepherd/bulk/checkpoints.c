@@ -202,6 +202,7 @@ void checkpoint_forget(shepherd_t *self, bool hold)
     char **list = mem_calloc(self->checkpoints.forget.n + 1, sizeof *list);
     Msg__Forget forget = MSG__FORGET__INIT;
     forget.hold = hold;
+    forget.run_hash = self->run_hash;
     forget.objects = list;
     for (size_t i = 0; objects && i < self->checkpoints.forget.n; i++)
         if (!is_needed(self, self->checkpoints.forget.at[i].hash))
