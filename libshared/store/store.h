@@ -41,6 +41,7 @@ typedef struct {
     int64_t statement_ms; /* 0: 10,000; SQLite: wait for another writer */
     bool relaxed;   /* SQLite: a power cut, not a kill, may take the last writes; much faster */
     bool read_only; /* every write is refused; SQLite: a file that is not there is not made */
+    bool existing;  /* SQLite: neither is it for who writes */
 } store_options_t;
 
 /* postgresql://USER@HOST:PORT/DATABASE (all of libpq's forms), sqlite:///ABSOLUTE,

@@ -26,6 +26,9 @@ check "trusts a worker that is not in quarantine" refuses 'of that name is in qu
 check "cancels" "$bin/pcp" run cancel one --wait-ms $((10000 * slow))
 check "deletes" "$bin/pcp" run delete one --yes --wait-ms $((10000 * slow))
 check "revokes a key" "$bin/pcp" keys revoke w0 --dir "$keys" --store "$store"
+check "not in records that are not there" refuses 'nowhere.db: no such file' \
+    "$bin/pcp" keys revoke w0 --dir "$keys" --store "sqlite://$work/nowhere.db"
+check "nor are they made" test ! -e "$work/nowhere.db"
 unset PCP_KEY
 
 trail() { "$bin/pcp" audit --store "$store" "$@"; }
