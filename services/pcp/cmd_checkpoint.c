@@ -189,13 +189,24 @@ static int export(const options_t *o, const char *path, err_t *err)
     return rc;
 }
 
+/* Those that are there, of whatever version. */
+static store_t *open_store(const char *url, err_t *err)
+{
+    const store_options_t there = {.existing = true};
+    store_schema_t schema;
+    store_t *store = store_open(url, &there, err);
+    bool none = store && (store_schema(store, &schema, err) < 0 ||
+                          (schema.present == 0 && store_check(store, err) < 0));
+    if (none) store_destroy(&store);
+    return store;
+}
+
 /* The records of the run that wrote into this directory; NULL without an error: none are known. */
 static store_t *find_store(const options_t *o, const char *root, err_t *err)
 {
-    const store_options_t there = {.existing = true};
-    if (o->store && *o->store) return store_open(o->store, &there, err);
+    if (o->store && *o->store) return open_store(o->store, err);
     char *path = mem_printf("%s/../pcp.db", root), *url = mem_printf("sqlite://%s", path);
-    store_t *store = file_exists(path) ? store_open(url, &there, err) : NULL;
+    store_t *store = file_exists(path) ? open_store(url, err) : NULL;
     free(url);
     free(path);
     return store;
