@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -25,6 +26,7 @@ typedef struct {
 struct children {
     char *log_dir;
     int death_signal;
+    int64_t log_bytes, look_ms; /* when logs are looked at next */
     VEC(child_t) list;
 };
 
@@ -33,7 +35,13 @@ children_t *children_new(const char *log_dir, int death_signal)
     children_t *self = mem_calloc(1, sizeof *self);
     self->log_dir = mem_strdup(log_dir);
     self->death_signal = death_signal;
+    self->log_bytes = CHILDREN_LOG_BYTES;
     return self;
+}
+
+void children_limit_logs(children_t *self, int64_t n_bytes)
+{
+    self->log_bytes = n_bytes;
 }
 
 void children_destroy(children_t **self_p)
@@ -87,6 +95,11 @@ static child_t *find(const children_t *self, const char *name)
     return NULL;
 }
 
+static char *log_path(const children_t *self, const char *name, const char *end)
+{
+    return mem_printf("%s/%s.log%s", self->log_dir, name, end);
+}
+
 int children_spawn(children_t *self, const char *name, char *const argv[], err_t *err)
 {
     return children_spawn_with(self, name, argv, -1, err);
@@ -95,7 +108,7 @@ int children_spawn(children_t *self, const char *name, char *const argv[], err_t
 int children_spawn_with(children_t *self, const char *name, char *const argv[], int kept,
                         err_t *err)
 {
-    char *path = mem_printf("%s/%s.log", self->log_dir, name);
+    char *path = log_path(self, name, "");
     int log = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
     if (log < 0) {
         err_set_errno(err, "%s", path);
@@ -121,12 +134,60 @@ int children_spawn_with(children_t *self, const char *name, char *const argv[], 
     return 0;
 }
 
+/* --- Logs --- */
+
+static int copy_all(int from, int to)
+{
+    char piece[1 << 16];
+    for (off_t at = 0;;) {
+        ssize_t n = pread(from, piece, sizeof piece, at);
+        if (n <= 0) return (int)n;
+        if (file_write_all(to, piece, (size_t)n, "log", NULL) < 0) return -1;
+        at += n;
+    }
+}
+
+/* Children and theirs hold the file open: it is emptied, and they go on writing at its end, which is its beginning then.
+ * Room for the copy is what the one before had. -1: it stays as it is. */
+static int begin_anew(const children_t *self, const char *name)
+{
+    char *path = log_path(self, name, ""), *older = log_path(self, name, ".1");
+    int log = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW), copy = -1, rc = 0;
+    struct stat info;
+    if (log >= 0 && fstat(log, &info) == 0 && S_ISREG(info.st_mode) &&
+        info.st_size > self->log_bytes) {
+        unlink(older);
+        copy = open(older, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
+        rc = copy >= 0 && copy_all(log, copy) == 0 ? ftruncate(log, 0) : -1;
+        if (rc < 0) unlink(older);
+    }
+    if (copy >= 0) close(copy);
+    if (log >= 0) close(log);
+    free(older);
+    free(path);
+    return rc;
+}
+
+static void look_at_logs(children_t *self)
+{
+    enum { EVERY_MS = 1000, FAILED_MS = 60000 };
+    int64_t now = clock_mono_ms();
+    if (now < self->look_ms) return;
+    self->look_ms = now + EVERY_MS;
+    for (size_t i = 0; i < self->list.n; i++)
+        if (self->list.at[i].pid && begin_anew(self, self->list.at[i].name) < 0)
+            self->look_ms = now + FAILED_MS;
+}
+
 bool children_reap(children_t *self, child_end_t *end)
 {
     for (;;) {
         int status;
         pid_t pid = waitpid(-1, &status, WNOHANG);
-        if (pid <= 0) return false;
+        if (pid <= 0) {
+            look_at_logs(self);
+            return false;
+        }
         for (size_t i = 0; i < self->list.n; i++) {
             child_t *child = &self->list.at[i];
             if (child->pid != pid) continue;
@@ -193,16 +254,26 @@ bool children_wait(children_t *self, int timeout_ms)
     }
 }
 
-char *children_log_tail(const children_t *self, const char *name, int n_bytes)
+static char *tail_of(char *path, size_t most)
 {
-    char *path = mem_printf("%s/%s.log", self->log_dir, name);
     size_t n = 0;
     char *text = file_read(path, &n, NULL);
     free(path);
     if (!text) return mem_strdup("");
-    size_t from = n > (size_t)n_bytes ? n - (size_t)n_bytes : 0;
+    size_t from = n > most ? n - most : 0;
     while (from > 0 && from < n && text[from - 1] != '\n') from++;
     char *tail = mem_strdup(text + from);
     free(text);
     return tail;
+}
+
+char *children_log_tail(const children_t *self, const char *name, int n_bytes)
+{
+    size_t most = (size_t)n_bytes;
+    char *tail = tail_of(log_path(self, name, ""), most);
+    char *before = tail_of(log_path(self, name, ".1"), most - strlen(tail));
+    char *both = mem_printf("%s%s", before, tail);
+    free(before);
+    free(tail);
+    return both;
 }

@@ -1,13 +1,14 @@
 /* Processes that a program starts: spawned, watched, stopped, none left behind.
  *
  * Each child has a process group of its own (a terminal's Ctrl-C reaches only the program, which
- * stops the others in order), writes to LOGS/<name>.log, and gets SIGTERM or SIGKILL when the
+ * stops the others in order), writes to LOGS/<name>.log, which begins anew when it is long, and gets SIGTERM or SIGKILL when the
  * thread that started it ends, however it ends (PR_SET_PDEATHSIG). One thread, the only
  * one of its process that reaps. */
 #ifndef BASE_CHILDREN_H
 #define BASE_CHILDREN_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "base/err.h"
 
@@ -15,6 +16,11 @@ typedef struct children children_t;
 
 /* death_signal: what children get when this process dies. log_dir must exist. */
 children_t *children_new(const char *log_dir, int death_signal);
+
+/* A log that is longer than this becomes <name>.log.1, in the place of the one before, and begins anew: what a child writes in
+ * the instant between is lost. CHILDREN_LOG_BYTES until this is called. */
+enum { CHILDREN_LOG_BYTES = 16 << 20 };
+void children_limit_logs(children_t *self, int64_t n_bytes);
 
 /* Kills (SIGKILL) and reaps whatever still runs. */
 void children_destroy(children_t **self_p);
@@ -36,7 +42,7 @@ typedef struct {
     int pid;  /* it had */
 } child_end_t;
 
-/* Reap one ended child without waiting; false when none has ended. Orphans that fell to this
+/* Reap one ended child without waiting; false when none has ended: then, once a second, logs are looked at. Orphans that fell to this
  * process (it is process 1 of a container) are reaped on the way. */
 bool children_reap(children_t *self, child_end_t *end);
 
@@ -56,7 +62,7 @@ void children_signal_one(children_t *self, const char *name, int signal);
 /* Wait up to timeout_ms for all to end; true when none is left. */
 bool children_wait(children_t *self, int timeout_ms);
 
-/* The last lines of a child's log, at most n_bytes, for error messages. Returns, caller frees. */
+/* The last lines of a child's log, and of the one before where it has just begun anew; at most n_bytes, for error messages. Returns, caller frees. */
 char *children_log_tail(const children_t *self, const char *name, int n_bytes);
 
 #endif

@@ -1,8 +1,10 @@
 /* Objects: files named by their content hash, spread over 256 directories. */
 #include "ckpt/object.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -116,4 +118,56 @@ int object_remove(object_dir_t *self, const char *hash, err_t *err)
     int rc = unlink(path) < 0 && errno != ENOENT ? err_set_errno(err, "%s: remove", path) : 0;
     free(path);
     return rc;
+}
+
+/* --- Who needs it --- */
+
+char *object_claims(const object_dir_t *self, uint64_t owner)
+{
+    return mem_printf("%s/owners/%016" PRIx64, self->root, owner);
+}
+
+int object_claim(object_dir_t *self, uint64_t owner, const char *hash, err_t *err)
+{
+    if (!hash_is_name(hash)) return err_set(err, ERR_ARG, "\"%.80s\" is no content hash", hash);
+    char *dir = object_claims(self, owner), *path = mem_printf("%s/%s", dir, hash);
+    int rc = 0;
+    if (!file_exists(path)) {
+        int fd = file_make_dirs(dir, err) < 0
+                     ? -1
+                     : open(path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0644);
+        if (fd < 0 && !err->code) err_set_errno(err, "%s", path);
+        if (fd >= 0) close(fd);
+        rc = fd < 0 ? -1 : 0;
+    }
+    free(path);
+    free(dir);
+    return rc;
+}
+
+static bool is_claimed(const object_dir_t *self, const char *hash)
+{
+    bool found = false;
+    char *owners = mem_printf("%s/owners", self->root);
+    DIR *at = opendir(owners);
+    for (struct dirent *e; at && !found && (e = readdir(at));) {
+        char *path = mem_printf("%s/%s/%s", owners, e->d_name, hash);
+        found = file_exists(path);
+        free(path);
+    }
+    if (at) closedir(at);
+    free(owners);
+    return found;
+}
+
+int object_release(object_dir_t *self, uint64_t owner, const char *hash, err_t *err)
+{
+    if (!hash_is_name(hash)) return err_set(err, ERR_ARG, "\"%.80s\" is no content hash", hash);
+    char *dir = object_claims(self, owner), *path = mem_printf("%s/%s", dir, hash);
+    int rc = unlink(path) < 0 && errno != ENOENT ? err_set_errno(err, "%s: remove", path) : 0;
+    rmdir(dir); /* with its last claim */
+    free(path);
+    free(dir);
+    if (rc < 0 || is_claimed(self, hash)) return rc;
+    return object_remove(self, hash, err) < 0 ? -1 : 1;
 }

@@ -1,12 +1,14 @@
 /* Object directory: immutable files named by their content hash, root/ab/abcdef....
  *
  * Putting the same bytes twice keeps one file. Several processes may share a root: a put is a
- * rename. One thread at a time per handle. */
+ * rename. Who needs an object says so by a claim, an empty file root/owners/OWNER/abcdef...: one that
+ * is shared goes when the last of its owners releases it. One thread at a time per handle. */
 #ifndef CKPT_OBJECT_H
 #define CKPT_OBJECT_H
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "base/err.h"
 #include "base/file.h"
@@ -34,6 +36,16 @@ bool object_has(const object_dir_t *self, const char *hash);
 
 /* Delete an object; mappings of it stay. Absent: success. ERR_ARG: not a hash; ERR_IO. */
 int object_remove(object_dir_t *self, const char *hash, err_t *err);
+
+/* `owner` needs the object, which may be here or come later. ERR_ARG: not a hash; ERR_IO. */
+int object_claim(object_dir_t *self, uint64_t owner, const char *hash, err_t *err);
+
+/* `owner` needs it no more; it is deleted if nobody else claims it. 1: nobody does; 0: it stays, for others claim it; -1: ERR_ARG,
+ * ERR_IO. */
+int object_release(object_dir_t *self, uint64_t owner, const char *hash, err_t *err);
+
+/* The directory of an owner's claims, each named by its hash; caller frees. */
+char *object_claims(const object_dir_t *self, uint64_t owner);
 
 /* Where the object is or would be. Returns, caller frees; NULL with ERR_ARG if it is no hash. */
 char *object_path(const object_dir_t *self, const char *hash, err_t *err);

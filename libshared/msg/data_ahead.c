@@ -13,36 +13,33 @@ typedef struct {
     uint8_t *at;
 } piece_t;
 
-static size_t bytes_of(const data_ahead_t *self, size_t n)
+static size_t room_of(const data_ahead_t *self, uint64_t begin, uint64_t n)
 {
-    return self->codec ? change_bytes(self->codec, n) : n * sizeof(float);
-}
-
-static size_t room_of(const data_ahead_t *self, uint64_t n)
-{
-    return self->codec ? change_room(self->codec, n, MSG_CHUNK_FLOATS) : (size_t)n * sizeof(float);
+    if (!self->change.codec) return (size_t)n * sizeof(float);
+    return change_room(&self->change, begin, n, MSG_CHUNK_FLOATS);
 }
 
 static piece_t piece_of(const data_ahead_t *self, size_t s, size_t number)
 {
-    const transfer_chunk_t at = transfer_chunk(self->bounds, s, number);
-    piece_t piece = {.begin = at.begin, .n = at.n};
-    piece.n_bytes = bytes_of(self, piece.n);
-    piece.at = self->bytes + number * bytes_of(self, MSG_CHUNK_FLOATS);
-    for (size_t i = 0; i < s; i++) piece.at += room_of(self, self->bounds[i + 1] - self->bounds[i]);
+    const uint64_t *bounds = self->bounds;
+    const transfer_chunk_t at = transfer_chunk(bounds, s, number);
+    piece_t piece = {.begin = at.begin, .n = at.n, .at = self->bytes};
+    piece.n_bytes = room_of(self, piece.begin, piece.n);
+    for (size_t i = 0; i < s; i++) piece.at += room_of(self, bounds[i], bounds[i + 1] - bounds[i]);
+    piece.at += room_of(self, bounds[s], at.begin - bounds[s]);
     return piece;
 }
 
 void data_ahead_init(data_ahead_t *self, const uint64_t *bounds, size_t n_shard, uint32_t round,
-                     const codec_t *codec)
+                     const change_t *change)
 {
     const data_ahead_t room = *self;
-    *self = (data_ahead_t){.round = round, .codec = codec, .bounds = bounds, .n_shard = n_shard};
+    *self = (data_ahead_t){.round = round, .change = *change, .bounds = bounds, .n_shard = n_shard};
     size_t n_bytes = 1;
     self->first = mem_calloc(n_shard + 1, sizeof *self->first);
     for (size_t s = 0; s < n_shard; s++) {
         self->first[s + 1] = self->first[s] + transfer_chunks(self->bounds, s);
-        n_bytes += room_of(self, bounds[s + 1] - bounds[s]);
+        n_bytes += room_of(self, bounds[s], bounds[s + 1] - bounds[s]);
     }
     self->came = mem_calloc(self->first[n_shard] + 1, sizeof *self->came);
     bool fits = room.n_room >= n_bytes;
@@ -71,12 +68,12 @@ static int make_chunk(data_client_t *self, transfer_t *transfer, size_t s, size_
     (void)self, (void)err;
     const data_ahead_t *ahead = transfer->ahead;
     const piece_t piece = piece_of(ahead, s, transfer_number(transfer, s, chunk));
-    wire_type_t type = ahead->codec ? WIRE_GET_CHANGE : WIRE_GET_PARAMS;
+    wire_type_t type = ahead->change.codec ? WIRE_GET_CHANGE : WIRE_GET_PARAMS;
     out->header = (wire_header_t){.type = transfer->early ? WIRE_GET_AHEAD : type,
                                   .round = ahead->round,
                                   .begin = piece.begin,
                                   .count = piece.n,
-                                  .codec = (uint8_t)(ahead->codec ? ahead->codec->id : 0)};
+                                  .codec = change_word(&ahead->change)};
     out->in = piece.at;
     out->n_in = piece.n_bytes;
     return 0;
@@ -97,7 +94,7 @@ static int fetch(data_client_t *self, data_ahead_t *ahead, bool early, err_t *er
     int rc = transfer_run(self, &transfer, err);
     free(pick);
     if (rc == 0) return 0;
-    return err_prefix(err, "%s of round %u: ", ahead->codec ? "changes" : "parameters",
+    return err_prefix(err, "%s of round %u: ", ahead->change.codec ? "changes" : "parameters",
                       ahead->round);
 }
 
@@ -126,7 +123,7 @@ static int make_checks(data_client_t *self, transfer_t *transfer, size_t s, size
 static bool is_right(const data_ahead_t *self, const piece_t *piece, const uint8_t *check)
 {
     uint8_t head[CHANGE_HEAD];
-    if (self->codec) return memcmp(piece->at, check, CHANGE_HEAD) == 0;
+    if (self->change.codec) return memcmp(piece->at, check, CHANGE_HEAD) == 0;
     change_seal((const float *)(const void *)piece->at, piece->n, head);
     return memcmp(head, check, CHANGE_HEAD) == 0;
 }
@@ -157,11 +154,11 @@ static int apply(const data_ahead_t *self, float *theta, err_t *err)
     for (size_t s = 0; rc == 0 && s < self->n_shard; s++)
         for (size_t i = 0; rc == 0 && i < transfer_chunks(self->bounds, s); i++) {
             const piece_t piece = piece_of(self, s, i);
-            float *to = theta + piece.begin;
-            if (self->codec)
-                rc = change_apply(self->codec, piece.at, piece.n_bytes, to, piece.n, scratch, err);
+            const change_place_t place = {piece.begin, piece.n, theta + piece.begin, scratch};
+            if (self->change.codec)
+                rc = change_apply(&self->change, piece.at, piece.n_bytes, &place, err);
             else
-                memcpy(to, piece.at, piece.n_bytes);
+                memcpy(place.theta, piece.at, piece.n_bytes);
         }
     free(scratch);
     return rc;

@@ -27,7 +27,7 @@
 #include "base/err.h"
 #include "base/hash.h"
 #include "base/pieces.h"
-#include "outer/codec.h"
+#include "outer/change.h"
 
 typedef struct data_client data_client_t;
 
@@ -86,18 +86,18 @@ int data_get_params(data_client_t *self, const uint64_t *bounds, uint32_t round,
 /* Chunks that a vector consists of, cut by bounds: those of shard 0 first. */
 size_t data_chunks(const uint64_t *bounds, size_t n_shard);
 
-/* Chunks of the same: those of wanted[data_chunks] that are not 0. Or, with a codec of the way down (outer/change.h), from
+/* Chunks of the same: those of wanted[data_chunks] that are not 0. Or, with how changes go (outer/change.h; NULL: parameters), from
  * the parameters of the round before: theta holds these, and gets how that round has changed them. What has come is
  * wanted no more, also when this ends with an error, after which the rest can be asked for again: as parameters where there
  * was no such change (ERR_IO), or, since that spoils a chunk of what is still wanted, where they were other parameters
  * (ERR_CORRUPT, ERR_SHAPE). */
 int data_get_wanted(data_client_t *self, const uint64_t *bounds, uint32_t round,
-                    const codec_t *codec, uint8_t *wanted, float *theta, err_t *err);
+                    const change_t *change, uint8_t *wanted, float *theta, err_t *err);
 
 /* What is at hand of a round's parameters, or of the change that leads to them, before or after it is committed. */
 typedef struct {
     uint32_t round;
-    const codec_t *codec; /* of changes; NULL: parameters */
+    change_t change; /* how changes go; its codec NULL: parameters */
     const uint64_t *bounds;
     size_t n_shard;
     size_t *first;     /* n_shard + 1: each shard's first chunk among all */
@@ -108,10 +108,10 @@ typedef struct {
     bool hurry;        /* the round is committed: nothing is to be waited for any more */
 } data_ahead_t;
 
-/* Nothing is at hand. bounds: n_shard + 1, borrowed. codec: as change_codec gives it. *self: zeros, or what
- * data_ahead_drop left. */
+/* Nothing is at hand. bounds: n_shard + 1, borrowed. change: of which parameters, borrowed for the call;
+ * its codec NULL: parameters. *self: zeros, or what data_ahead_drop left. */
 void data_ahead_init(data_ahead_t *self, const uint64_t *bounds, size_t n_shard, uint32_t round,
-                     const codec_t *codec);
+                     const change_t *change);
 /* Forget all but the memory of its bytes, which the next one has for its own. */
 void data_ahead_drop(data_ahead_t *self);
 void data_ahead_fini(data_ahead_t *self);
@@ -123,7 +123,7 @@ bool data_ahead_whole(const data_ahead_t *self); /* all of it is at hand, be it 
 int data_get_ahead(data_client_t *self, data_ahead_t *ahead, err_t *err);
 
 /* Drop what is not what has been committed, fetch that and what is missing, and make the parameters of it. theta: those
- * of the round before, where `codec` is set. Errors, and what becomes of theta then, as of data_get_wanted with
+ * of the round before, where there are changes. Errors, and what becomes of theta then, as of data_get_wanted with
  * all of it wanted. *used: bytes
  * on the line of what was at hand already and right. */
 int data_end_ahead(data_client_t *self, data_ahead_t *ahead, float *theta, uint64_t *used,

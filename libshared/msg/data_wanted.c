@@ -19,15 +19,15 @@ static int make_wanted(data_client_t *self, transfer_t *transfer, size_t s, size
     (void)self, (void)err;
     const transfer_chunk_t at = transfer_chunk(transfer->bounds, s,
                                                transfer_number(transfer, s, chunk));
-    const codec_t *codec = transfer->change;
-    out->header = (wire_header_t){.type = codec ? WIRE_GET_CHANGE : WIRE_GET_PARAMS,
+    const change_t *change = transfer->change;
+    out->header = (wire_header_t){.type = change ? WIRE_GET_CHANGE : WIRE_GET_PARAMS,
                                   .round = transfer->round,
                                   .begin = at.begin,
                                   .count = at.n,
-                                  .codec = (uint8_t)(codec ? codec->id : 0)};
+                                  .codec = change ? change_word(change) : 0};
     out->at = at.begin;
-    out->in = codec ? NULL : transfer->into + at.begin * sizeof(float);
-    out->n_in = codec ? change_bytes(codec, at.n) : at.n * sizeof(float);
+    out->in = change ? NULL : transfer->into + at.begin * sizeof(float);
+    out->n_in = change ? change_bytes(change, at.begin, at.n) : at.n * sizeof(float);
     return 0;
 }
 
@@ -44,8 +44,9 @@ static int apply_change(void *user, uint64_t begin, const void *bytes, size_t n,
     size_t s = 0;
     while (begin >= bounds[s + 1]) s++;
     size_t number = (size_t)((begin - bounds[s]) / MSG_CHUNK_FLOATS);
-    return change_apply(self->transfer->change, bytes, n, self->theta + begin,
-                        transfer_chunk(bounds, s, number).n, self->scratch, err);
+    const change_place_t to = {begin, transfer_chunk(bounds, s, number).n, self->theta + begin,
+                               self->scratch};
+    return change_apply(self->transfer->change, bytes, n, &to, err);
 }
 
 static void choose(data_client_t *self, const uint64_t *bounds, const uint8_t *wanted,
@@ -61,27 +62,27 @@ static void choose(data_client_t *self, const uint64_t *bounds, const uint8_t *w
 }
 
 int data_get_wanted(data_client_t *self, const uint64_t *bounds, uint32_t round,
-                    const codec_t *codec, uint8_t *wanted, float *theta, err_t *err)
+                    const change_t *change, uint8_t *wanted, float *theta, err_t *err)
 {
     size_t *first = mem_calloc(self->n_shard + 1, sizeof *first);
     size_t *pick = mem_calloc(data_chunks(bounds, self->n_shard) + 1, sizeof *pick);
     transfer_t transfer = {.make = make_wanted,
                            .bounds = bounds,
                            .round = round,
-                           .change = codec,
+                           .change = change,
                            .first = first,
                            .pick = pick,
                            .wanted = wanted,
                            .into = (uint8_t *)theta};
     changing_t changing = {&transfer, theta,
-                           codec ? mem_calloc(MSG_CHUNK_FLOATS, sizeof *changing.scratch) : NULL};
+                           change ? mem_calloc(MSG_CHUNK_FLOATS, sizeof *changing.scratch) : NULL};
     const sink_t to = {.write = apply_change, .user = &changing};
-    if (codec) transfer.to = &to;
+    if (change) transfer.to = &to;
     choose(self, bounds, wanted, first, pick);
     int rc = transfer_run(self, &transfer, err);
     free(changing.scratch);
     free(pick);
     free(first);
     if (rc == 0) return 0;
-    return err_prefix(err, "%s of round %u: ", codec ? "changes" : "parameters", round);
+    return err_prefix(err, "%s of round %u: ", change ? "changes" : "parameters", round);
 }

@@ -479,6 +479,10 @@ static int start_ticks(member_t *self, err_t *err)
 
 member_t *member_new(zloop_t *loop, const member_options_t *options, err_t *err)
 {
+    if (!*options->id || strlen(options->id) >= MSG_ID_BYTES) { /* nobody would take it */
+        err_set(err, ERR_ARG, "id \"%s\": 1 to %d bytes", options->id, MSG_ID_BYTES - 1);
+        return NULL;
+    }
     member_t *self = mem_calloc(1, sizeof *self);
     self->options = *options;
     self->loop = loop;

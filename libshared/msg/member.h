@@ -44,7 +44,8 @@ typedef struct {
     void (*hello)(void *state, Msg__Hello *hello);
 } member_options_t;
 
-/* Strings are borrowed for the member's life. NULL with ERR_NET, or ERR_ARG: an empty endpoint. */
+/* Strings are borrowed for the member's life. NULL with ERR_NET, or ERR_ARG: an empty endpoint, an id that no
+ * shepherd takes. */
 member_t *member_new(zloop_t *loop, const member_options_t *options, err_t *err);
 void member_destroy(member_t **self_p);
 

@@ -90,13 +90,13 @@ struct transfer {
     uint8_t object[WIRE_HASH_BYTES];
     const uint64_t *bounds;
     const data_delta_t *delta;
-    const codec_t *change; /* of changes instead of parameters; NULL: none */
-    data_ahead_t *ahead;   /* changes or parameters come into it; which ones: `pick` */
-    bool early;            /* while its round is not committed */
-    const size_t *pick;    /* numbers of its chunks that are wanted, each shard's from first[] on */
-    const size_t *first;   /* each shard's first chunk among all; with pick, `came` and `wanted` */
-    uint8_t *came;         /* by chunk: 1 from its acknowledgment on; NULL: nobody wants to know */
-    uint8_t *wanted;       /* by chunk: 0 from its answer on; NULL: nobody wants to know */
+    const change_t *change; /* of changes instead of parameters; NULL: none */
+    data_ahead_t *ahead;    /* changes or parameters come into it; which ones: `pick` */
+    bool early;             /* while its round is not committed */
+    const size_t *pick;  /* numbers of its chunks that are wanted, each shard's from first[] on */
+    const size_t *first; /* each shard's first chunk among all; with pick, `came` and `wanted` */
+    uint8_t *came;       /* by chunk: 1 from its acknowledgment on; NULL: nobody wants to know */
+    uint8_t *wanted;     /* by chunk: 0 from its answer on; NULL: nobody wants to know */
     uint32_t round;
     bool outer;                       /* a state of the outer rule instead of parameters */
     uint16_t vector;                  /* which one */

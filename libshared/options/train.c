@@ -42,6 +42,17 @@ static int check_layout(const train_rules_t *self, err_t *err)
     return err_set(err, ERR_ARG, "layout %s holds no text: use --tokenizer raw", layout);
 }
 
+/* Settled when the run begins, where nobody sees what is wrong with it. */
+static int check_replicas(const train_rules_t *self, err_t *err)
+{
+    const train_options_t *o = &self->options;
+    if (o->replicas != 0 || o->workers <= MOST_REPLICAS) return 0;
+    return err_set(err, ERR_ARG,
+                   "workers %lld: each has a replica, of which a round has %d at most: ask for "
+                   "fewer, or set replicas, too",
+                   (long long)o->workers, MOST_REPLICAS);
+}
+
 static int check_quorum(const train_rules_t *self, err_t *err)
 {
     const train_options_t *o = &self->options;
@@ -97,7 +108,7 @@ static int check_sample(const train_rules_t *self, err_t *err)
 int train_rules_check(const train_rules_t *self, err_t *err)
 {
     static int (*const rules[])(const train_rules_t *, err_t *) = {
-        check_layout, check_quorum, check_rates, check_auto, check_sample};
+        check_layout, check_replicas, check_quorum, check_rates, check_auto, check_sample};
     for (size_t i = 0; i < sizeof rules / sizeof *rules; i++)
         if (rules[i](self, err) < 0) return -1;
     return 0;

@@ -12,7 +12,10 @@
  *
  * and its values are encoded in pieces of CHANGE_GRAIN, which are whole blocks of the codec, so that their encodings stand
  * one behind the other as that of the whole would. Codecs whose size depends on the number of values alone
- * (codec_t.exact). Pure functions. */
+ * (codec_t.exact).
+ *
+ * States of the model (running statistics, counters) are no sums of changes: where exact_from is set, those from there on
+ * stand behind the encoding as what they become, f32, and have no error. Pure functions. */
 #ifndef OUTER_CHANGE_H
 #define OUTER_CHANGE_H
 
@@ -25,30 +28,49 @@ enum { CHANGE_HEAD = 8, CHANGE_GRAIN = 1 << 16 };
 const codec_t *change_codec(uint32_t id, err_t *err);
 const codec_t *change_codec_named(const char *name, err_t *err);
 
-/* Bytes of a chunk of n values; of all chunks of n values that have `chunk` values each, a multiple of
+/* How changes of a vector of parameters are sent. */
+typedef struct {
+    const codec_t *codec; /* as change_codec gives it */
+    uint64_t
+        exact_from; /* its elements from here on are states, which go as they are; 0: all go by the codec */
+} change_t;
+
+/* What requests call it: the codec's id, 0: none; with CHANGE_EXACT where some elements go as they are. And what that means
+ * for parameters whose states begin at `states` (0: they have none): -1 with ERR_ARG as change_codec. */
+enum { CHANGE_EXACT = 0x80 };
+uint8_t change_word(const change_t *self);
+int change_of_word(uint32_t word, uint64_t states, change_t *out, err_t *err);
+
+/* Bytes of a chunk, elements [begin, begin + n); of all chunks of those, which have `chunk` elements each, a multiple of
  * CHANGE_GRAIN, and the last the rest. */
-size_t change_bytes(const codec_t *codec, size_t n);
-size_t change_room(const codec_t *codec, uint64_t n, size_t chunk);
+size_t change_bytes(const change_t *self, uint64_t begin, size_t n);
+size_t change_room(const change_t *self, uint64_t begin, uint64_t n, size_t chunk);
 
 /* Changes of so many rounds, one after the other, take about as many bytes as parameters do: who is further behind takes
  * these. */
 uint32_t change_rounds(const codec_t *codec);
 
-/* A grain: n values, at most CHANGE_GRAIN. x: the outer step's parameters, become theta'; scratch: n values. Encodes into
- * out[change_bytes(codec, n) - CHANGE_HEAD]. ERR_NUMERIC: NaN or Inf. */
+/* A grain: elements [begin, begin + n), at most CHANGE_GRAIN. x: the outer step's parameters, become theta'; scratch: n
+ * values. Encodes into out[change_bytes(self, begin, n) - CHANGE_HEAD]. ERR_NUMERIC: NaN or Inf. */
 typedef struct {
+    uint64_t begin;
     size_t n;
     const float *theta, *error;
     float *x, *error_next, *scratch;
 } change_grain_t;
-int change_make(const codec_t *codec, const change_grain_t *grain, uint8_t *out, err_t *err);
+int change_make(const change_t *self, const change_grain_t *grain, uint8_t *out, err_t *err);
 
 /* The head of a chunk, when all of its n values are what they shall be, and the hash that it is made of. */
 uint64_t change_seal(const float *theta_next, size_t n, uint8_t head[CHANGE_HEAD]);
 
-/* Adds a chunk to the n values of theta that it was made for; scratch: n values. ERR_CORRUPT, ERR_SHAPE: bytes that
- * are none, or theta was another; it is of no use then. */
-int change_apply(const codec_t *codec, const uint8_t *bytes, size_t n_bytes, float *theta, size_t n,
-                 float *scratch, err_t *err);
+/* Adds a chunk to the n values of theta, elements from `begin` on, that it was made for; scratch: n values. ERR_CORRUPT,
+ * ERR_SHAPE: bytes that are none, or theta was another; it is of no use then. */
+typedef struct {
+    uint64_t begin;
+    size_t n;
+    float *theta, *scratch;
+} change_place_t;
+int change_apply(const change_t *self, const uint8_t *bytes, size_t n_bytes,
+                 const change_place_t *to, err_t *err);
 
 #endif

@@ -15,7 +15,7 @@
 #include "store/private.h"
 
 /* What has records, those before that others refer to. Not: run_transition and schema_migration,
- * which the migrations fill. store_dump_test proves it whole. */
+ * which the migrations fill, and ledger_epoch, which the ledger's triggers do. store_dump_test proves it whole. */
 #define TABLE(name)                                                     \
     {                                                                   \
 #name, "COPY " #name " TO STDOUT", "COPY " #name " FROM STDIN", \

@@ -78,6 +78,8 @@ int store_check(store_t *self, err_t *err)
     store_schema_t schema;
     if (store_schema(self, &schema, err) < 0) return -1;
     if (schema.present > schema.known) return newer(schema.present, err);
+    if (schema.present == 0 && SQL_RUN(self->db, err, NULL, "SELECT 1") < 0)
+        return -1; /* there is no database at all */
     if (schema.present < schema.known)
         return err_set(err, ERR_SCHEMA,
                        "store: the database is at version %d, this program needs %d: run `pcp db "

@@ -44,13 +44,14 @@ int store_quarantine_add(store_t *self, const store_leader_t *leader, const stor
 }
 
 int store_quarantine_lift(store_t *self, const store_leader_t *leader, const char *name,
-                          const char *by, err_t *err)
+                          const char *by, bool *lifted, err_t *err)
 {
     if (store_begin(self, leader, err) < 0) return -1;
     int64_t n = SQL_RUN(self->db, err, NULL,
                         "UPDATE quarantine SET trusted_ms = now_ms(), trusted_by = $2 "
                         "WHERE trusted_ms IS NULL AND (name = $1 OR member = $1)",
                         sql_text(name), sql_text(by));
+    if (lifted) *lifted = n > 0;
     return sql_end(self->db, n < 0 ? -1 : 0, err);
 }
 

@@ -47,8 +47,8 @@ void sql_rows_fini(sql_rows_t *self);
 
 typedef struct {
     int64_t connect_ms, statement_ms;
-    bool relaxed; /* SQLite: a power cut may take the last transactions */
-    bool read_only;
+    bool relaxed;             /* SQLite: a power cut may take the last transactions */
+    bool read_only, existing; /* existing: a file that is not there is not made */
 } sql_limits_t;
 
 /* A backend: `state` is its own, made by `open` from the URL without connecting. */

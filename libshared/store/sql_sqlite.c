@@ -20,7 +20,7 @@ typedef struct {
 typedef struct {
     char *path;
     int64_t busy_ms;
-    bool relaxed, read_only;
+    bool relaxed, read_only, existing;
     bool spoiled; /* the connection is of no more use: another one, once its file can be used again
                    */
     sqlite3 *db;  /* NULL: not open */
@@ -88,6 +88,7 @@ static void *lite_open(const char *url, const sql_limits_t *limits, err_t *err)
     self->busy_ms = limits->statement_ms;
     self->relaxed = limits->relaxed;
     self->read_only = limits->read_only;
+    self->existing = limits->existing;
     return self;
 }
 
@@ -142,8 +143,8 @@ static int lite_connect(void *state, err_t *err)
     lite_t *self = state;
     /* Who only reads a file in WAL mode still maps its index. */
     int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_FULLMUTEX;
-    if (!self->read_only) flags |= SQLITE_OPEN_CREATE;
-    if (self->read_only && strcmp(self->path, ":memory:") != 0 && access(self->path, F_OK) < 0 &&
+    if (!self->existing) flags |= SQLITE_OPEN_CREATE;
+    if (self->existing && strcmp(self->path, ":memory:") != 0 && access(self->path, F_OK) < 0 &&
         errno == ENOENT)
         return err_set(err, ERR_SCHEMA,
                        "store: %s: no such file (`pcp db migrate` makes a new one)", self->path);

@@ -31,6 +31,7 @@ store_t *store_open(const char *url, const store_options_t *options, err_t *err)
     if (options && options->statement_ms > 0) limits.statement_ms = options->statement_ms;
     limits.relaxed = options && options->relaxed;
     limits.read_only = options && options->read_only;
+    limits.existing = options && (options->existing || options->read_only);
     if (limits.connect_ms > 3600000 || limits.statement_ms > 3600000) {
         err_set(err, ERR_ARG, "store: time-outs are at most an hour (3,600,000 ms)");
         return NULL;

@@ -41,6 +41,7 @@ typedef struct {
     int64_t statement_ms; /* 0: 10,000; SQLite: wait for another writer */
     bool relaxed;   /* SQLite: a power cut, not a kill, may take the last writes; much faster */
     bool read_only; /* every write is refused; SQLite: a file that is not there is not made */
+    bool existing;  /* SQLite: neither is it for who writes */
 } store_options_t;
 
 /* postgresql://USER@HOST:PORT/DATABASE (all of libpq's forms), sqlite:///ABSOLUTE,
@@ -570,9 +571,9 @@ typedef struct {
 /* One that is in quarantine already stays as it is. */
 int store_quarantine_add(store_t *self, const store_leader_t *leader, const store_liar_t *liar,
                          err_t *err);
-/* Who has this name or id may work again, says `by`. leader NULL: from outside of any run. */
+/* Who has this name or id may work again, says `by`. leader NULL: from outside of any run. *lifted (may be NULL): there was one. */
 int store_quarantine_lift(store_t *self, const store_leader_t *leader, const char *name,
-                          const char *by, err_t *err);
+                          const char *by, bool *lifted, err_t *err);
 /* *names: of all runs, in their order, each with a line break behind it; caller frees. */
 int store_quarantine_names(store_t *self, char **names, err_t *err);
 

@@ -143,7 +143,7 @@ struct aggregator {
     shared_t *held;                     /* kept for a checkpoint until FORGET */
     fragment_t *fragment;
     outer_options_t outer;
-    const codec_t *down;  /* of changes on their way to the workers; NULL: parameters go there */
+    change_t down; /* of changes on their way to the workers; its codec NULL: parameters go there */
     size_t n_outer;       /* vectors beside the parameters (outer_vectors) */
     contribution_t *from; /* by replica and fragment: contribution() */
     holder_t *holder;     /* by replica */
@@ -219,7 +219,9 @@ void assign_complete(aggregator_t *self); /* all first values are here: publish 
 void objects_get(aggregator_t *self, const msg_peer_t *from, const wire_header_t *header);
 void objects_put(aggregator_t *self, const msg_peer_t *from, const wire_header_t *header,
                  const void *payload, size_t n);
-void objects_forget(aggregator_t *self, const char *hash); /* delete it, if it is no upload */
+/* The run needs it no more: delete it, if it is no upload and was put for no other run. */
+void objects_forget(aggregator_t *self, uint64_t run, const char *hash);
+void objects_forget_run(aggregator_t *self, uint64_t run); /* all that was put for it */
 bool objects_busy(const aggregator_t *self);
 void objects_work(aggregator_t *self);
 void objects_fini(aggregator_t *self);
@@ -287,6 +289,8 @@ void values_put(aggregator_t *self, const msg_peer_t *from, const wire_header_t 
                 const void *payload, size_t n);
 void values_get(aggregator_t *self, const msg_peer_t *from, const wire_header_t *request);
 void values_get_change(aggregator_t *self, const msg_peer_t *from, const wire_header_t *request);
+/* Where that chunk's change begins among those of the range, which lie one behind the other. */
+size_t values_change_at(const aggregator_t *self, size_t chunk);
 shared_t *values_snapshot(const aggregator_t *self,
                           uint32_t round); /* borrowed; NULL: none is kept */
 /* XXH3 of a chunk of the snapshot's parameters. */

@@ -34,6 +34,14 @@ static int check_assign(const Msg__Assign *assign, err_t *err)
     return 0;
 }
 
+/* States as they are, where the shepherd knows that: a worker that does not asks for parameters instead. */
+static uint16_t down_of(const Msg__Assign *assign)
+{
+    const change_t down = {change_codec(assign->down_codec, NULL),
+                           assign->down_exact ? assign->averaged_from : 0};
+    return change_word(&down);
+}
+
 static state_meta_t meta_of(const Msg__Assign *assign)
 {
     return (state_meta_t){
@@ -47,7 +55,7 @@ static state_meta_t meta_of(const Msg__Assign *assign)
         .momentum = assign->outer_momentum,
         .range = assign->delta_range,
         .rule = (uint16_t)assign->outer_rule,
-        .down = (uint16_t)assign->down_codec,
+        .down = down_of(assign),
         .shard = assign->shard,
         .shards = assign->shards,
         .replicas = assign->replicas,
@@ -94,8 +102,8 @@ static int take_up(aggregator_t *self, const state_meta_t *meta, err_t *err)
     guess_init(self);
     self->outer = (outer_options_t){outer_rule_find_id(meta->rule, err), meta->lr, meta->momentum};
     if (!self->outer.rule || outer_check(&self->outer, err) < 0) return -1;
-    self->down = change_codec(meta->down, err);
-    self->n_outer = outer_vectors(self->outer.rule, self->down);
+    if (change_of_word(meta->down, meta->averaged_from, &self->down, err) < 0) return -1;
+    self->n_outer = outer_vectors(self->outer.rule, self->down.codec);
     return make_fragments(self, meta, err);
 }
 
@@ -156,6 +164,8 @@ static int go_on(const aggregator_t *self, const Msg__Assign *assign, err_t *err
     want.norm2 = have->norm2;
     want.seconds = have->seconds;
     want.shares = have->shares;
+    /* Of a shepherd of before, or after: it hears which. */
+    if (((want.down ^ have->down) & ~CHANGE_EXACT) == 0) want.down = have->down;
     if (memcmp(&want, have, sizeof want) == 0) return 0;
     return err_set(err, ERR_STATE,
                    "shard %u of %u, [%llu, %llu) of %llu under other options is held here",
@@ -178,7 +188,8 @@ void on_assign(void *state, const msg_peer_t *from, const msg_envelope_t *messag
     }
     if (self->assigned) fences_assigned(self, assign->holders);
     assigned.shard = assign->shard;
-    assigned.down_codec = self->assigned ? self->meta.down : 0;
+    assigned.down_codec = self->assigned && self->down.codec ? self->down.codec->id : 0;
+    assigned.down_exact = self->assigned && self->down.exact_from;
     assigned.ahead = assigned.holders = assigned.exact = true;
     assigned.error = err.text;
     MSG_SEND(self->out, from, message->id, ASSIGNED, assigned, &assigned);

@@ -300,9 +300,11 @@ static void on_forget(void *state, const msg_peer_t *from, const msg_envelope_t 
 {
     (void)from;
     aggregator_t *self = state;
-    for (size_t i = 0; i < message->forget->n_objects; i++)
-        objects_forget(self, message->forget->objects[i]);
-    if (message->forget->hold) shared_drop(&self->held);
+    const Msg__Forget *forget = message->forget;
+    uint64_t run = forget->run_hash ? forget->run_hash : self->assigned ? self->meta.run : 0;
+    for (size_t i = 0; i < forget->n_objects; i++) objects_forget(self, run, forget->objects[i]);
+    if (forget->all && forget->run_hash) objects_forget_run(self, forget->run_hash);
+    if (forget->hold) shared_drop(&self->held);
 }
 
 const msg_route_t aggregator_routes[MSG_KIND_COUNT] = {

@@ -150,9 +150,12 @@ static void answer_guess(aggregator_t *self, const msg_peer_t *to, const wire_he
         return;
     }
     shared_t *next = self->guess.next;
-    size_t n = self->down ? change_bytes(self->down, count) : count * sizeof(float);
+    size_t n = count * sizeof(float);
     const void *payload = next->values + chunk * MSG_CHUNK_FLOATS;
-    if (self->down) payload = next->change + chunk * change_bytes(self->down, MSG_CHUNK_FLOATS);
+    if (self->down.codec) {
+        n = change_bytes(&self->down, request->begin, count);
+        payload = next->change + values_change_at(self, chunk);
+    }
     wire_header_t header = *request;
     header.total = guess_ready(self);
     answer_data(self, to, &header, payload, n, hash_fast(payload, n), next);
@@ -163,7 +166,7 @@ static void answer_truth(aggregator_t *self, const msg_peer_t *to, const wire_he
 {
     wire_header_t header = *request;
     header.total = self->n_chunk;
-    if (self->down)
+    if (self->down.codec)
         values_get_change(self, to, &header);
     else
         values_get(self, to, &header);
@@ -177,7 +180,7 @@ void guess_get(aggregator_t *self, const msg_peer_t *from, const wire_header_t *
     else if (range_chunk(self, request) < 0)
         answer_nack(self, from, request, NACK_BAD_RANGE, "asked ahead is by chunks of [%llu, %llu)",
                     (unsigned long long)self->meta.begin, (unsigned long long)self->meta.end);
-    else if (request->codec != (self->down ? self->down->id : 0))
+    else if (request->codec != change_word(&self->down))
         answer_nack(self, from, request, NACK_NO_CHANGE, "of round %u as codec %u", request->round,
                     request->codec);
     else if (request->round <= self->meta.round)

@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 
 #include "aggregator/aggregator.h"
+#include "base/entries.h"
 #include "base/log.h"
 #include "msg/limits.h"
 
@@ -226,7 +227,13 @@ void objects_put(aggregator_t *self, const msg_peer_t *from, const wire_header_t
                  const void *payload, size_t n)
 {
     char hash[HASH_HEX];
+    err_t err = {0};
     wire_hash_print(header->object, hash);
+    /* The first chunk of each sender; before we look whether it is here: nobody deletes it in between. */
+    if (header->begin == 0 && object_claim(self->objects, header->run, hash, &err) < 0) {
+        aggregator_cannot_write(self, from, header, &err);
+        return;
+    }
     int here = is_here(self, hash);
     if (here < 0)
         uploads_put(self, from, header, payload, n);
@@ -255,9 +262,13 @@ void objects_work(aggregator_t *self)
     uploads_work(self);
 }
 
-void objects_forget(aggregator_t *self, const char *hash)
+void objects_forget(aggregator_t *self, uint64_t run, const char *hash)
 {
+    err_t err = {0};
     if (uploads_has(self, hash)) return;
+    int rc = object_release(self->objects, run, hash, &err);
+    if (rc < 0) log_event(LOG_WARN, "forget", "error=\"%s\"", err.text);
+    if (rc <= 0) return;
     for (size_t i = 0; i < self->open.n; i++) {
         if (strcmp(self->open.at[i].hash, hash) != 0) continue;
         shared_drop(&self->open.at[i].file); /* answers on their way keep their mapping */
@@ -266,7 +277,16 @@ void objects_forget(aggregator_t *self, const char *hash)
     }
     forget_known(self, hash);
     if (self->check_of.hasher && strcmp(self->check_of.hash, hash) == 0) end_check(self);
-    err_t err = {0};
-    if (object_remove(self->objects, hash, &err) < 0)
-        log_event(LOG_WARN, "forget", "error=\"%s\"", err.text);
+}
+
+void objects_forget_run(aggregator_t *self, uint64_t run)
+{
+    char *dir = object_claims(self->objects, run);
+    entries_t list = entries_list(dir, "", "");
+    for (size_t i = 0; i < list.n; i++) {
+        const char *hash = strrchr(list.at[i].path, '/') + 1;
+        if (hash_is_name(hash)) objects_forget(self, run, hash);
+    }
+    entries_fini(&list);
+    free(dir);
 }

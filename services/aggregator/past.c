@@ -11,13 +11,14 @@
 
 static size_t room_of(const aggregator_t *self)
 {
-    return change_room(self->down, self->meta.end - self->meta.begin, MSG_CHUNK_FLOATS);
+    return change_room(&self->down, self->meta.begin, self->meta.end - self->meta.begin,
+                       MSG_CHUNK_FLOATS);
 }
 
 /* Beside the one that the newest snapshot has. */
 static size_t kept(const aggregator_t *self)
 {
-    size_t n = self->down ? change_rounds(self->down) - 1 : 0;
+    size_t n = self->down.codec ? change_rounds(self->down.codec) - 1 : 0;
     return n < PAST_MOST ? n : PAST_MOST;
 }
 
@@ -53,7 +54,7 @@ void past_begin(aggregator_t *self)
 void past_add(aggregator_t *self, size_t chunk)
 {
     if (!self->past.next) return;
-    size_t each = change_bytes(self->down, MSG_CHUNK_FLOATS), at = chunk * each;
+    size_t at = values_change_at(self, chunk), each = values_change_at(self, chunk + 1) - at;
     size_t left = self->past.next->map.n - at;
     memcpy(self->past.next->change + at, self->now->change + at, left < each ? left : each);
 }
@@ -86,7 +87,7 @@ shared_t *past_find(const aggregator_t *self, uint32_t round)
 void past_head(const aggregator_t *self, const shared_t *past, size_t chunk,
                uint8_t head[CHANGE_HEAD])
 {
-    memcpy(head, past->change + chunk * change_bytes(self->down, MSG_CHUNK_FLOATS), CHANGE_HEAD);
+    memcpy(head, past->change + values_change_at(self, chunk), CHANGE_HEAD);
 }
 
 void past_clear(aggregator_t *self)

@@ -128,16 +128,18 @@ int state_clear(state_t *self, err_t *err)
 int state_shape(const state_meta_t *meta, state_shape_t *out, err_t *err)
 {
     const outer_rule_t *rule = outer_rule_find_id(meta->rule, err);
-    *out = (state_shape_t){.n = meta->end - meta->begin};
+    *out = (state_shape_t){.n = meta->end - meta->begin, .begin = meta->begin};
     if (!rule) return -1;
-    if (meta->down && !(out->down = change_codec(meta->down, err))) return -1;
-    out->n_outer = outer_vectors(rule, out->down);
+    if (change_of_word(meta->down, meta->averaged_from, &out->down, err) < 0) return -1;
+    out->n_outer = outer_vectors(rule, out->down.codec);
     return 0;
 }
 
 static size_t slot_bytes(const state_shape_t *shape)
 {
-    size_t change = shape->down ? change_room(shape->down, shape->n, MSG_CHUNK_FLOATS) : 0;
+    size_t change = 0;
+    if (shape->down.codec)
+        change = change_room(&shape->down, shape->begin, shape->n, MSG_CHUNK_FLOATS);
     return HEADER_BYTES + (size_t)shape->n * (1 + shape->n_outer) * sizeof(float) + change;
 }
 
@@ -147,7 +149,7 @@ static void find_vectors(shared_t *slot, const state_shape_t *shape)
     slot->values = first;
     for (size_t s = 0; s < OUTER_STATES; s++)
         slot->outer[s] = s < shape->n_outer ? first + (1 + s) * shape->n : NULL;
-    slot->change = shape->down ? (uint8_t *)(first + (1 + shape->n_outer) * shape->n) : NULL;
+    slot->change = shape->down.codec ? (uint8_t *)(first + (1 + shape->n_outer) * shape->n) : NULL;
 }
 
 static shared_t *map_slot(int fd, size_t n_bytes, const char *path, err_t *err)

@@ -39,7 +39,7 @@ typedef struct {
     uint64_t weight_max;
     double lr, momentum, range; /* outer options, delta_range */
     uint16_t rule,
-        down; /* its id (outer/outer.h), and of the way down's codec (outer/change.h); 0: none */
+        down; /* its id (outer/outer.h), and how the way down is encoded (change_word); 0: it is not */
     uint32_t shard, shards, replicas;
     uint32_t fragments;
     uint32_t round; /* these parameters enter it */
@@ -71,8 +71,9 @@ bool state_load(state_t *self, shared_t **now, shared_t *before[STATE_LATE], sta
 /* What a slot has room for: n parameters, each with n_outer numbers of state, and their change. */
 typedef struct {
     uint64_t n;
-    size_t n_outer;      /* OUTER_STATES at most */
-    const codec_t *down; /* NULL: no change */
+    size_t n_outer; /* OUTER_STATES at most */
+    uint64_t begin; /* of them, in all of the model's */
+    change_t down;  /* its codec NULL: no change */
 } state_shape_t;
 
 /* The shape that belongs to it. ERR_ARG: a rule or codec that this program does not know. */

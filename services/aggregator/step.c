@@ -69,13 +69,14 @@ static void keep_grain(const aggregator_t *self, const step_t *to)
 static int encode_change(aggregator_t *self, const step_t *to, err_t *err)
 {
     size_t of_rule = self->n_outer - 1;
-    const change_grain_t grain = {.n = to->n,
+    const change_grain_t grain = {.begin = self->meta.begin + to->first,
+                                  .n = to->n,
                                   .theta = self->now->values + to->first,
                                   .error = self->now->outer[of_rule] + to->first,
                                   .x = to->values,
                                   .error_next = to->outer[of_rule],
                                   .scratch = self->scratch};
-    return change_make(self->down, &grain, to->change, err);
+    return change_make(&self->down, &grain, to->change, err);
 }
 
 fragment_t *step_fragment(const aggregator_t *self, size_t chunk)
@@ -102,7 +103,7 @@ static int step_grain(aggregator_t *self, const step_t *to, err_t *err)
             return -1;
         self->block_norm2[at / AGGREGATOR_BLOCK] = admission_norm2(mean, count);
     }
-    return self->down ? encode_change(self, to, err) : 0;
+    return self->down.codec ? encode_change(self, to, err) : 0;
 }
 
 uint64_t step_chunk_count(const aggregator_t *self, size_t chunk)
@@ -114,8 +115,7 @@ uint64_t step_chunk_count(const aggregator_t *self, size_t chunk)
 int step_chunk(aggregator_t *self, shared_t *next, size_t chunk, err_t *err)
 {
     uint64_t first = (uint64_t)chunk * MSG_CHUNK_FLOATS, n = step_chunk_count(self, chunk);
-    uint8_t *head = self->down ? next->change + chunk * change_bytes(self->down, MSG_CHUNK_FLOATS)
-                               : NULL;
+    uint8_t *head = self->down.codec ? next->change + values_change_at(self, chunk) : NULL;
     uint8_t *change = head ? head + CHANGE_HEAD : NULL;
     for (uint64_t at = first; at < first + n; at += STATE_GRAIN) {
         uint64_t left = first + n - at;
@@ -125,7 +125,7 @@ int step_chunk(aggregator_t *self, shared_t *next, size_t chunk, err_t *err)
                      .change = change};
         for (size_t s = 0; s < self->n_outer; s++) to.outer[s] = next->outer[s] + at;
         if (step_grain(self, &to, err) < 0) return -1;
-        if (change) change += codec_most(self->down, to.n);
+        if (change) change += change_bytes(&self->down, self->meta.begin + at, to.n) - CHANGE_HEAD;
     }
     const float *values = next->values + first;
     next->checks[chunk] = head ? change_seal(values, (size_t)n, head)
@@ -135,7 +135,10 @@ int step_chunk(aggregator_t *self, shared_t *next, size_t chunk, err_t *err)
 
 shared_t *step_slot(aggregator_t *self, err_t *err)
 {
-    const state_shape_t shape = {self->meta.end - self->meta.begin, self->n_outer, self->down};
+    const state_shape_t shape = {.n = self->meta.end - self->meta.begin,
+                                 .n_outer = self->n_outer,
+                                 .begin = self->meta.begin,
+                                 .down = self->down};
     shared_t *keep[STATE_KEEPS] = {self->now, self->held};
     memcpy(&keep[2], self->before, sizeof self->before);
     shared_t *slot = state_slot(&self->disk, &shape, keep, err);

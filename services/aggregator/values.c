@@ -117,6 +117,12 @@ void values_get(aggregator_t *self, const msg_peer_t *from, const wire_header_t 
                 snapshot);
 }
 
+size_t values_change_at(const aggregator_t *self, size_t chunk)
+{
+    return change_room(&self->down, self->meta.begin, (uint64_t)chunk * MSG_CHUNK_FLOATS,
+                       MSG_CHUNK_FLOATS);
+}
+
 /* How the round before changed a chunk of the parameters, for who has those of that round. */
 void values_get_change(aggregator_t *self, const msg_peer_t *from, const wire_header_t *request)
 {
@@ -134,13 +140,12 @@ void values_get_change(aggregator_t *self, const msg_peer_t *from, const wire_he
                     (unsigned long long)self->meta.begin, (unsigned long long)self->meta.end);
         return;
     }
-    if (!snapshot->change || request->codec != self->down->id) {
+    if (!snapshot->change || request->codec != change_word(&self->down)) {
         answer_nack(self, from, request, NACK_NO_CHANGE, "of round %u as codec %u", request->round,
                     request->codec);
         return;
     }
-    const uint8_t *payload = snapshot->change +
-                             (size_t)chunk * change_bytes(self->down, MSG_CHUNK_FLOATS);
-    size_t n = change_bytes(self->down, (size_t)request->count);
+    const uint8_t *payload = snapshot->change + values_change_at(self, (size_t)chunk);
+    size_t n = change_bytes(&self->down, request->begin, (size_t)request->count);
     answer_data(self, from, request, payload, n, hash_fast(payload, n), snapshot);
 }

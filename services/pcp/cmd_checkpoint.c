@@ -189,21 +189,32 @@ static int export(const options_t *o, const char *path, err_t *err)
     return rc;
 }
 
-/* The records of the run that wrote into this directory; NULL: none are known. */
-static char *find_store(const options_t *o, const char *root)
+/* Those that are there, of whatever version. */
+static store_t *open_store(const char *url, err_t *err)
 {
-    if (o->store && *o->store) return mem_strdup(o->store);
-    char *path = mem_printf("%s/../pcp.db", root);
-    char *url = file_exists(path) ? mem_printf("sqlite://%s", path) : NULL;
-    free(path);
-    return url;
+    const store_options_t there = {.existing = true};
+    store_schema_t schema;
+    store_t *store = store_open(url, &there, err);
+    bool none = store && (store_schema(store, &schema, err) < 0 ||
+                          (schema.present == 0 && store_check(store, err) < 0));
+    if (none) store_destroy(&store);
+    return store;
 }
 
-static int mark(const options_t *o, const char *root, const checkpoint_list_t *removed, err_t *err)
+/* The records of the run that wrote into this directory; NULL without an error: none are known. */
+static store_t *find_store(const options_t *o, const char *root, err_t *err)
 {
-    char *url = removed->n ? find_store(o, root) : NULL;
-    store_t *store = url ? store_open(url, NULL, err) : NULL;
-    int rc = url && !store ? -1 : 0;
+    if (o->store && *o->store) return open_store(o->store, err);
+    char *path = mem_printf("%s/../pcp.db", root), *url = mem_printf("sqlite://%s", path);
+    store_t *store = file_exists(path) ? open_store(url, err) : NULL;
+    free(url);
+    free(path);
+    return store;
+}
+
+static int mark(store_t *store, const checkpoint_list_t *removed, err_t *err)
+{
+    int rc = 0;
     for (size_t i = 0; rc == 0 && store && i < removed->n; i++) {
         const checkpoint_entry_t *c = &removed->at[i];
         err_t fault = {0};
@@ -214,19 +225,21 @@ static int mark(const options_t *o, const char *root, const checkpoint_list_t *r
         if (rc < 0)
             err_set(err, fault.code, "%s: it is removed, but not marked: %s", c->name, fault.text);
     }
-    store_destroy(&store);
-    free(url);
     return rc;
 }
 
+/* Nothing is removed where it could not be said. */
 static int prune(const options_t *o, const char *root, err_t *err)
 {
     checkpoint_list_t removed;
     err_t fault = {0};
+    store_t *store = find_store(o, root, err);
+    if (!store && err->code) return -1;
     int rc = checkpoint_prune(root, (int)o->keep, &removed, err);
     for (size_t i = 0; i < removed.n; i++) printf("removed %s\n", removed.at[i].name);
-    if (mark(o, root, &removed, rc < 0 ? &fault : err) < 0) rc = -1;
+    if (mark(store, &removed, rc < 0 ? &fault : err) < 0) rc = -1;
     checkpoint_list_fini(&removed);
+    store_destroy(&store);
     return rc;
 }
 

@@ -210,18 +210,22 @@ static void on_interrupt(train_t *self)
     children_signal(self->children, "shepherd", SIGTERM);
 }
 
+static void reap(train_t *self)
+{
+    child_end_t end;
+    while (children_reap(self->children, &end)) on_child_end(self, &end);
+}
+
 static int on_signal(zloop_t *loop, zmq_pollitem_t *item, void *state)
 {
     (void)loop;
     train_t *self = state;
     struct signalfd_siginfo info;
     if (read(item->fd, &info, sizeof info) != (ssize_t)sizeof info) return 0;
-    if (info.ssi_signo == SIGCHLD) {
-        child_end_t end;
-        while (children_reap(self->children, &end)) on_child_end(self, &end);
-    } else {
+    if (info.ssi_signo == SIGCHLD)
+        reap(self);
+    else
         on_interrupt(self);
-    }
     return 0;
 }
 
@@ -268,6 +272,7 @@ static int on_tick(zloop_t *loop, int timer, void *state)
     (void)loop;
     (void)timer;
     train_t *self = state;
+    reap(self); /* nobody, for the most part: it also looks at the logs */
     bool leaving = self->done || self->failed || self->interrupts > 0;
     progress_tick(&self->progress);
     if (!leaving) restart(self);
@@ -394,9 +399,15 @@ static void introduce(train_t *self)
 
 static int prepare(train_t *self, err_t *err)
 {
+    enum { MOST_WORKERS = 4096 }; /* as pcp-supervisor's --scale */
     train_config_t *c = &self->config;
     bool again = self->resume.dir != NULL;
     progress_init(&self->progress, stdout);
+    if (!c->prepare_only && c->workers > MOST_WORKERS)
+        return err_set(err, ERR_ARG,
+                       "workers %lld: at most %d are started here; a cluster may have more (pcp "
+                       "run submit)",
+                       (long long)c->workers, MOST_WORKERS);
     if (!c->prepare_only && train_processes_there(c->web || c->track, err) < 0) return -1;
     if ((again ? train_config_combine(c, err) : train_config_check(c, err)) < 0) return -1;
     int rc = again ? train_prepare_again(c, &self->progress, &self->prepared, err)

@@ -109,7 +109,8 @@ int keys_dir_share(const char *url, const keys_authority_t *authority, const cha
     char *text = NULL;
     keys_revoked_t theirs = {0};
     err_t fault = {0};
-    store_t *store = store_open(url, NULL, err);
+    const store_options_t there = {.existing = true};
+    store_t *store = store_open(url, &there, err);
     int rc = store && store_check(store, err) == 0 ? store_revoked_get(store, 0, &text, err) : -1;
     if (rc == 0 && text)
         rc = keys_revoked_read(text, strlen(text), &authority->trust, &theirs, &fault);

@@ -22,6 +22,8 @@ static const config_field_t fields[] = {
     TEXT(cache_dir, "run/cache",
          "directory for plans and tokens, a folder in it per worker, and for inner states"),
     TEXT(log_dir, "run/logs", "directory for the workers' logs"),
+    WHOLE(log_mib, "16", 1, 1000000,
+          "a log that is longer begins anew; the one before stays, as ID.log.1"),
     TEXT(id, NULL,
          "unique in the cluster [supervisor-HOST-RANDOM]; its workers are ID-w0, ID-w1, ..."),
     TEXT(target, NULL, "what plans are compiled for [the best of this machine]"),

@@ -8,7 +8,7 @@
 typedef struct {
     service_options_t common;
     char *shepherd, *cache_dir, *log_dir, *id, *target, *devices;
-    int64_t scale, threads;
+    int64_t scale, threads, log_mib;
     int64_t heartbeat_timeout_ms, start_timeout_ms, stagger_ms, grace_s;
     int64_t backoff_ms, backoff_max_ms, stable_ms, max_exits, window_s;
     bool once;

@@ -57,6 +57,7 @@ int processes_init(processes_t *self, const supervisor_config_t *config, err_t *
     if (!self->program || file_make_dirs(config->log_dir, err) < 0) return -1;
     /* Not SIGTERM: a worker that hangs would outlive us. */
     self->children = children_new(config->log_dir, SIGKILL);
+    children_limit_logs(self->children, config->log_mib << 20);
     return 0;
 }
 

@@ -21,7 +21,7 @@ typedef struct {
 typedef struct {
     peers_t peers;
     uint64_t *bounds;
-    uint32_t down_codec;
+    change_t change;
     data_ahead_t data;
     data_ranges_t ranges; /* n 0: parameters; its hash and at[] are owned */
     bool came;            /* all of them */
@@ -142,17 +142,17 @@ static void thread_main(zsock_t *pipe, void *arg)
 
 /* --- Its caller's side --- */
 
-static task_t *task_new(const peers_t *peers, const ahead_which_t *which, const codec_t *codec,
+static task_t *task_new(const peers_t *peers, const ahead_which_t *which, const change_t *change,
                         data_ahead_t *room)
 {
     task_t *self = mem_calloc(1, sizeof *self);
     self->peers = peers_copy(peers);
-    self->down_codec = which->down_codec;
+    self->change = *change;
     self->bounds = mem_calloc(peers->n + 1, sizeof *self->bounds);
     memcpy(self->bounds, which->bounds, (peers->n + 1) * sizeof *self->bounds);
     self->data = *room;
     *room = (data_ahead_t){0};
-    data_ahead_init(&self->data, self->bounds, peers->n, which->round, codec);
+    data_ahead_init(&self->data, self->bounds, peers->n, which->round, change);
     return self;
 }
 
@@ -225,8 +225,8 @@ static bool never(void *user)
 static bool is_from(const task_t *task, const ahead_which_t *which)
 {
     const peers_t peers = {which->run, which->n_endpoint, (char **)(uintptr_t)which->endpoints};
-    return task && !task->ranges.n && task->down_codec == which->down_codec &&
-           peers_equal(&task->peers, &peers) &&
+    return task && !task->ranges.n && task->change.codec == change_codec(which->down_codec, NULL) &&
+           task->change.exact_from == which->down_exact_from && peers_equal(&task->peers, &peers) &&
            memcmp(task->bounds, which->bounds, (peers.n + 1) * sizeof *task->bounds) == 0;
 }
 
@@ -240,20 +240,20 @@ static bool leads_to(const task_t *task, const ahead_which_t *which)
 {
     if (!is_from(task, which)) return false;
     return task->data.round == which->round ||
-           (task->data.codec && task->data.round < which->round);
+           (task->change.codec && task->data.round < which->round);
 }
 
 void ahead_begin(ahead_t *self, const ahead_which_t *which)
 {
     err_t err = {0};
     const peers_t peers = {which->run, which->n_endpoint, (char **)(uintptr_t)which->endpoints};
-    const codec_t *codec = change_codec(which->down_codec, &err);
+    const change_t change = {change_codec(which->down_codec, &err), which->down_exact_from};
     bool here = is_of(self->task, which);
     if (here && self->busy) return;
     settle(self, at_once, NULL);
     if (!here) task_free(&self->task, &self->room);
     if (err.code) return;
-    if (!here) self->task = task_new(&peers, which, codec, &self->room);
+    if (!here) self->task = task_new(&peers, which, &change, &self->room);
     if (!self->actor) self->actor = zactor_new(thread_main, self);
     say(self, "FETCH", self->task);
     self->busy = true;

@@ -25,6 +25,7 @@ typedef struct {
     const uint64_t *bounds; /* n_endpoint + 1; of parameters */
     uint64_t run;
     uint32_t round, down_codec;
+    uint64_t down_exact_from; /* outer/change.h */
 } ahead_which_t;
 
 ahead_t *ahead_new(void); /* one that does nothing yet; no thread */

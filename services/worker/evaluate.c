@@ -39,6 +39,7 @@ int trainer_eval(trainer_t *self, const Msg__Eval *eval, Msg__EvalDone *done, er
                    .run = eval->run_hash,
                    .round = eval->round,
                    .down_codec = eval->down_codec,
+                   .down_exact_from = eval->down_exact_from,
                    .plan = eval->plan,
                    .seal = eval->seal,
                    .tokens = tokens};

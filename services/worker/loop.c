@@ -269,7 +269,7 @@ static void hello(void *state, Msg__Hello *hello)
 {
     loop_t *self = state;
     fill_device(self, hello);
-    hello->copies = hello->exact = true;
+    hello->copies = hello->exact = hello->down_exact = true;
     hello->keeps_run = handover_run(&self->handover);
     bool trains = self->jobs && jobs_busy(self->jobs) && self->training && !self->void_job;
     if (!trains && self->answers.list.n == 0) return;

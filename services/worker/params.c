@@ -33,7 +33,7 @@ uint32_t params_round(const params_t *self)
 bool params_follow(const params_t *self, const data_ahead_t *ahead)
 {
     uint32_t round = params_round(self);
-    return ahead->codec && round != PARAMS_NONE && round + 1 == ahead->round;
+    return ahead->change.codec && round != PARAMS_NONE && round + 1 == ahead->round;
 }
 
 int params_advance(params_t *self, data_client_t *client, data_ahead_t *ahead, err_t *err)
@@ -52,18 +52,19 @@ typedef struct {
     params_t *self;
     data_client_t *client;
     const params_which_t *which;
-    const codec_t *codec;
+    change_t change;
     uint8_t *wanted; /* by chunk */
 } fetch_t;
 
 /* Chunks of round `from`, which become those of round `to`; where they are other ones: of none. */
-static int get(fetch_t *f, const codec_t *codec, uint32_t from, uint32_t to, err_t *err)
+static int get(fetch_t *f, const change_t *change, uint32_t from, uint32_t to, err_t *err)
 {
     uint32_t *round = f->self->round;
     bool any = false;
     for (size_t i = 0; i < f->self->n_round; i++) any |= (f->wanted[i] = round[i] == from);
     if (!any) return 0;
-    int rc = data_get_wanted(f->client, f->which->bounds, to, codec, f->wanted, f->self->base, err);
+    int rc = data_get_wanted(f->client, f->which->bounds, to, change, f->wanted, f->self->base,
+                             err);
     bool spoilt = rc < 0 && (err->code == ERR_CORRUPT || err->code == ERR_SHAPE);
     for (size_t i = 0; i < f->self->n_round; i++) {
         if (round[i] != from) continue;
@@ -118,10 +119,10 @@ static int follow(fetch_t *f, err_t *err)
         give_up_changes(f, ahead->round - 1, &why);
     }
     why = (err_t){0};
-    forget_far(f, change_rounds(f->codec));
+    forget_far(f, change_rounds(f->change.codec));
     if (get(f, NULL, PARAMS_NONE, f->which->round, err) < 0) return -1;
     for (uint32_t from = oldest(f); from < f->which->round; from++) {
-        if (get(f, f->codec, from, from + 1, &why) == 0) continue;
+        if (get(f, &f->change, from, from + 1, &why) == 0) continue;
         if (is_final(f, from + 1, &why)) return *err = why, -1;
         give_up_changes(f, from, &why);
         why = (err_t){0};
@@ -152,7 +153,8 @@ int params_fetch(params_t *self, data_client_t *client, const params_which_t *wh
     if (why.code) return err_set(err, why.code, "%s", why.text);
     if (!codec && which->ahead) return data_end_ahead(client, which->ahead, out, &self->used, err);
     if (!codec) return data_get_params(client, which->bounds, which->round, out, err);
-    fetch_t fetch = {.self = self, .client = client, .which = which, .codec = codec};
+    fetch_t fetch = {
+        .self = self, .client = client, .which = which, .change = {codec, which->down_exact_from}};
     need_base(self, which);
     fetch.wanted = mem_calloc(self->n_round + 1, 1);
     int rc = follow(&fetch, err);

@@ -17,11 +17,13 @@ typedef struct {
 } params_t;
 enum { PARAMS_NONE = UINT32_MAX };
 
-/* Which ones: `n` of a round, cut by `bounds` into n_shard ranges; down_codec: id of outer/change.h, 0 or f32's: none. */
+/* Which ones: `n` of a round, cut by `bounds` into n_shard ranges; down_codec: id of outer/change.h, 0 or f32's: none;
+ * down_exact_from: change_t's. */
 typedef struct {
     const uint64_t *bounds;
     size_t n_shard, n;
     uint32_t round, down_codec;
+    uint64_t down_exact_from;
     data_ahead_t *
         ahead; /* what is at hand of that round, or of one before (worker/ahead.h); NULL: nothing */
     bool (*stopped)(void *user); /* the client's */

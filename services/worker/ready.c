@@ -192,7 +192,8 @@ static ahead_which_t ahead_of(const work_t *work, uint32_t round)
                            .bounds = work->bounds,
                            .run = work->run,
                            .round = round,
-                           .down_codec = work->down_codec};
+                           .down_codec = work->down_codec,
+                           .down_exact_from = work->down_exact_from};
 }
 
 static void used_ahead(trainer_t *self, const data_ahead_t *ahead)
@@ -246,6 +247,7 @@ static int need_params(trainer_t *self, const work_t *work, err_t *err)
                                   .n = (size_t)engine_params(self->engine),
                                   .round = work->round,
                                   .down_codec = work->down_codec,
+                                  .down_exact_from = work->down_exact_from,
                                   .ahead = ahead,
                                   .stopped = ready_stopped,
                                   .user = self};

@@ -13,6 +13,7 @@ typedef struct {
     size_t n_bounds;
     uint64_t run;
     uint32_t round, down_codec;
+    uint64_t down_exact_from;
     const char *plan, *seal;
     const Msg__TokenSource *tokens;
     bool training;

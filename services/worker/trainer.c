@@ -132,6 +132,7 @@ static work_t work_of(const Msg__Lease *lease)
                     .run = lease->run_hash,
                     .round = lease->round - lease->lag,
                     .down_codec = lease->down_codec,
+                    .down_exact_from = lease->down_exact_from,
                     .plan = lease->plan,
                     .seal = lease->seal,
                     .tokens = ready_source(lease->tokens, lease->wide_tokens),

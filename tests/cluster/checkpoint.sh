@@ -119,6 +119,9 @@ told="SELECT count(*) FROM pcp_leases WHERE sent_bytes > 0 AND received_bytes > 
 told+=' AND download_ms + upload_ms >= 0' # none is NULL; on one machine they may take less than half a millisecond
 check "and of each lease, and its times, and the norm of its update" test "$(store calm "$told")" = $((2 * rounds))
 check "the records know of all checkpoints" test "$recorded" -eq "$(find "$work/calm/checkpoint" -name "round-*" | wc -l)"
+check "records that are not there: nothing is pruned" refuses "nowhere.db: no such file" \
+    "$bin/pcp" checkpoint prune "$work/calm/checkpoint" --keep 1 --store "sqlite://$work/nowhere.db"
+check "nor are they made" test ! -e "$work/nowhere.db"
 check "pruning keeps the last two" "$bin/pcp" checkpoint prune "$work/calm/checkpoint" --keep 2
 check "the records say so" test "$(store calm "$good_and_all")" = "2 $all"
 check "and removes the others" bash -c "[ \$(find '$work/calm/checkpoint' -name 'round-*' | wc -l) -eq 2 ]"

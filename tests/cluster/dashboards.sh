@@ -39,6 +39,7 @@ host=$(psql "$viewer" -c "SELECT max(host) FROM pcp_workers WHERE kind = 'worker
 # What Grafana makes of a query: variables as SQL strings, its macro as a range.
 filled() {
     sed -E "s/\\\$\{run:sqlstring\}/'first'/g; s/\\\$\{host:sqlstring\}/'$host'/g
+        s/\\\$__timeGroup\(([a-z_]+), \\\$__interval\)/date_trunc('minute', \1)/g
         s/\\\$__timeFilter\(([a-z_]+)\)/\1 BETWEEN now() - interval '1 hour' AND now()/g"
 }
 # Panels of a calm run that have nothing to show.

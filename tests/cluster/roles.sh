@@ -89,6 +89,8 @@ begin little mlp.mlir records:data --rounds 1 --lr 0.0001 --codec int8
 begin more mlp.mlir records:data --rounds 40 --lr 0.0001 --codec int8
 check "parameters beside a counter are trained with int8" test "$(parameters little | head -c -4 | hash)" != "$(parameters more | head -c -4 | hash)"
 check "and the counter is right" test "$(last_number more)" = 160
+begin both mlp.mlir records:data --rounds 40 --lr 0.0001 --codec int8 --down-codec int8
+check "also with int8 on the way down" test "$(last_number both)" = 160
 # Error feedback would add a variance's way of earlier rounds to it again, until it is below zero.
 begin sparse convnet.mlir records:images --rounds 40 --codec topk
 variances() { parameters "$1" | tail -c 16 | od -An -tf4; }

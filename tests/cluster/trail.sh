@@ -22,10 +22,13 @@ check "an operator submits" "$bin/pcp" run submit "$work/model.mlir" "${flags[@]
 check "pauses" "$bin/pcp" run pause one --wait-ms $((10000 * slow))
 check "resumes" "$bin/pcp" run resume one --wait-ms $((10000 * slow))
 check "asks for what nobody can do" refuses 'no supervisor' "$bin/pcp" worker scale 2 --wait-ms $((10000 * slow))
-check "trusts a worker" "$bin/pcp" worker trust w7 --wait-ms $((10000 * slow))
+check "trusts a worker that is not in quarantine" refuses 'of that name is in quarantine' "$bin/pcp" worker trust w7 --wait-ms $((10000 * slow))
 check "cancels" "$bin/pcp" run cancel one --wait-ms $((10000 * slow))
 check "deletes" "$bin/pcp" run delete one --yes --wait-ms $((10000 * slow))
 check "revokes a key" "$bin/pcp" keys revoke w0 --dir "$keys" --store "$store"
+check "not in records that are not there" refuses 'nowhere.db: no such file' \
+    "$bin/pcp" keys revoke w0 --dir "$keys" --store "sqlite://$work/nowhere.db"
+check "nor are they made" test ! -e "$work/nowhere.db"
 unset PCP_KEY
 
 trail() { "$bin/pcp" audit --store "$store" "$@"; }

@@ -14,7 +14,8 @@ static ahead_which_t which_of(char **endpoint, world_t *self, uint32_t round)
                            .bounds = BOUNDS,
                            .run = RUN,
                            .round = round,
-                           .down_codec = way_down ? codec_find(way_down, NULL)->id : 0};
+                           .down_codec = way_down ? codec_find(way_down, NULL)->id : 0,
+                           .down_exact_from = exact_from};
 }
 
 static void start(world_t *self, uint32_t round)
@@ -33,7 +34,8 @@ static data_ahead_t *take(world_t *self, uint32_t round)
 
 static size_t bytes_of(size_t n)
 {
-    return way_down ? change_bytes(codec_find(way_down, NULL), n) : n * sizeof(float);
+    const change_t change = {way_down ? codec_find(way_down, NULL) : NULL, 0};
+    return way_down ? change_bytes(&change, 0, n) : n * sizeof(float);
 }
 
 static size_t all_bytes(void)

@@ -10,7 +10,8 @@ static wire_type_t ask(rig_t *rig, uint32_t round, int chunk, const char *codec)
 {
     wire_header_t header = chunk_header(WIRE_GET_CHANGE, chunk);
     header.round = round;
-    header.codec = (uint8_t)codec_find(codec, NULL)->id;
+    const change_t change = {codec_find(codec, NULL), exact_from};
+    header.codec = change_word(&change);
     return data(rig, header, NULL, 0);
 }
 
@@ -23,8 +24,8 @@ static void add_change(rig_t *rig, uint32_t round, float *theta, const float *wa
         wire_header_t header = chunk_header(WIRE_GET_CHANGE, chunk);
         assert_int_equal(ask(rig, round, chunk, way_down), WIRE_DATA);
         assert_int_equal(wire_check(&rig->answer, rig->payload, rig->n_payload, NULL), 0);
-        if (change_apply(rig->state.down, rig->payload, rig->n_payload, theta + header.begin,
-                         header.count, scratch, &err) < 0)
+        const change_place_t to = {header.begin, header.count, theta + header.begin, scratch};
+        if (change_apply(&rig->state.down, rig->payload, rig->n_payload, &to, &err) < 0)
             fail_msg("%s: %s", way_down, err.text);
     }
     free(scratch);
@@ -71,6 +72,50 @@ static void changes_make_the_parameters(void **unused)
     way_down = NULL;
 }
 
+/* States in the second chunk, at its beginning, and in both: they become what they do where nothing is encoded, also behind
+ * a restart. Who does not know that gets no change. */
+static void states_go_down_as_they_are(void **unused)
+{
+    static const uint64_t from[] = {N - 3, MSG_CHUNK_FLOATS, 100};
+    (void)unused;
+    for (size_t c = 0; c < 3; c++) {
+        char *root = new_root();
+        rig_t *plain = rig_new(), *rig = rig_open(root, true);
+        plain->states = rig->states = from[c];
+        assign(plain, 0, N);
+        put_init(plain);
+        way_down = codecs[c];
+        exact_from = from[c];
+        assign(rig, 0, N);
+        put_init(rig);
+        float *theta = get_params(rig, 0);
+        for (uint32_t round = 0; round < 4; round++) {
+            one_round(plain, round);
+            one_round(rig, round);
+            if (round == 1) {
+                rig_close(rig);
+                rig = rig_open(root, true);
+                rig->states = from[c];
+            }
+            follow(rig, round + 1, theta);
+            float *want = get_params(plain, round + 1);
+            assert_memory_equal(theta + from[c], want + from[c], (N - from[c]) * sizeof *want);
+            free(want);
+        }
+        exact_from = 0;
+        assert_int_equal(ask(rig, 4, 0, way_down), WIRE_NACK);
+        assert_int_equal(rig->answer.code, NACK_NO_CHANGE);
+        /* A shepherd of before takes them as they are. */
+        assign_as(rig, 0, N, 4, true);
+        assert_string_equal(rig->error, "");
+        way_down = NULL;
+        rig_close(rig);
+        rig_free(plain);
+        remove_root(root);
+        free(theta);
+    }
+}
+
 /* Who is behind by as many rounds as take the bytes of the parameters has their changes one after the other; nobody has
  * those before. */
 static void older_changes_are_there(void **unused)
@@ -89,7 +134,7 @@ static void older_changes_are_there(void **unused)
             one_round(rig, round);
             theta[round + 1] = get_params(rig, round + 1);
         }
-        uint32_t kept = change_rounds(rig->state.down), first = ROUNDS - kept;
+        uint32_t kept = change_rounds(rig->state.down.codec), first = ROUNDS - kept;
         assert_int_equal(kept, c == 0 ? 2 : c == 1 ? 4 : 8);
         float *behind = memcpy(malloc(N * sizeof *behind), theta[first], N * sizeof *behind);
         for (uint32_t round = first + 1; round <= ROUNDS; round++)
@@ -191,7 +236,7 @@ static wire_type_t ask_packed(rig_t *rig, uint32_t round, int chunk, uint8_t fla
 {
     wire_header_t header = chunk_header(WIRE_GET_CHANGE, chunk);
     header.round = round;
-    header.codec = rig->state.down->id;
+    header.codec = rig->state.down.codec->id;
     header.flags = flags;
     return data(rig, header, NULL, 0);
 }
@@ -235,6 +280,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(changes_make_the_parameters),
+        cmocka_unit_test(states_go_down_as_they_are),
         cmocka_unit_test(older_changes_are_there),
         cmocka_unit_test(what_is_left_out_is_kept),
         cmocka_unit_test(what_is_not_there_is_refused),

@@ -228,8 +228,8 @@ static void slow_lines_carry_less(void **unused)
         pair.server.damage = packs;
         pair_serve(&pair);
         uint8_t wanted[] = {1, 1};
-        if (data_get_wanted(pair.client, bounds, 1, codec_find("int8", NULL), wanted, theta[packs],
-                            &err) < 0)
+        const change_t change = {codec_find("int8", NULL), 0};
+        if (data_get_wanted(pair.client, bounds, 1, &change, wanted, theta[packs], &err) < 0)
             fail_msg("%s", err.text);
         assert_int_equal(wanted[0] + wanted[1], 0);
         data_client_traffic(pair.client, &sent[packs], &received[packs]);

@@ -81,6 +81,7 @@ static int fetch(worker_t *self, uint32_t round, data_ahead_t *ahead)
                                   .n = N,
                                   .round = round,
                                   .down_codec = codec_find(way_down, NULL)->id,
+                                  .down_exact_from = exact_from,
                                   .ahead = ahead,
                                   .stopped = nothing_comes,
                                   .user = self};
@@ -111,17 +112,18 @@ static void comes(worker_t *self, uint32_t round, data_ahead_t *ahead, uint64_t 
 
 static uint64_t change_of(uint64_t n)
 {
-    return change_bytes(codec_find(way_down, NULL), (size_t)n);
+    const change_t change = {codec_find(way_down, NULL), exact_from};
+    return change_bytes(&change, n == N - MSG_CHUNK_FLOATS ? MSG_CHUNK_FLOATS : 0, (size_t)n);
 }
 
 enum { LAST = N - MSG_CHUNK_FLOATS, WHOLE = N * sizeof(float) };
 
 /* Of two chunks one comes before its lease is over; the next lease, of a later round, has the other one whole, and of this
  * one the changes. */
-static void what_came_of_a_lost_lease_is_kept(void **unused)
+static void lose_a_lease(uint64_t states)
 {
-    (void)unused;
     way_down = "int8";
+    exact_from = states;
     worker_t self;
     worker_init(&self);
     let_through(&self, 1);
@@ -137,6 +139,14 @@ static void what_came_of_a_lost_lease_is_kept(void **unused)
     comes(&self, 4, NULL, 2 * change_of(LAST) + change_of(MSG_CHUNK_FLOATS), 3);
     worker_free(&self);
     way_down = NULL;
+    exact_from = 0;
+}
+
+static void what_came_of_a_lost_lease_is_kept(void **unused)
+{
+    (void)unused;
+    lose_a_lease(0);
+    lose_a_lease(N - 3000);
 }
 
 static void who_is_behind_takes_what_is_less(void **unused)
@@ -159,7 +169,8 @@ static void who_is_behind_takes_what_is_less(void **unused)
 static data_ahead_t *came_ahead(worker_t *self, uint32_t round)
 {
     char *endpoint = self->world->endpoint;
-    ahead_which_t which = {&endpoint, 1, BOUNDS, RUN, round, codec_find(way_down, NULL)->id};
+    ahead_which_t which = {&endpoint, 1, BOUNDS, RUN, round, codec_find(way_down, NULL)->id,
+                           exact_from};
     bool busy = true;
     ahead_begin(self->world->ahead, &which);
     which.round += 3; /* whoever asks for a later round is led there */
@@ -171,11 +182,11 @@ static data_ahead_t *came_ahead(worker_t *self, uint32_t round)
 }
 
 /* The change of a round that others have gone on from comes ahead, though it is not the newest, and is a step of the way. */
-static void a_change_ahead_is_a_step(void **unused)
+static void step_ahead(uint64_t states)
 {
-    (void)unused;
     enum { CHECKS = 2 * sizeof(uint64_t) };
     way_down = "e3m0";
+    exact_from = states;
     worker_t self;
     worker_init(&self);
     uint64_t round_bytes = change_of(MSG_CHUNK_FLOATS) + change_of(LAST);
@@ -193,6 +204,14 @@ static void a_change_ahead_is_a_step(void **unused)
     assert_true(self.params.used > round_bytes && self.params.used <= 2 * round_bytes);
     worker_free(&self);
     way_down = NULL;
+    exact_from = 0;
+}
+
+static void a_change_ahead_is_a_step(void **unused)
+{
+    (void)unused;
+    step_ahead(0);
+    step_ahead(N - 3000);
 }
 
 int main(void)

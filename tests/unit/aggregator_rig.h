@@ -26,6 +26,7 @@ static const uint64_t RUN = 77;
 static const double LR = 0.7, MU = 0.9;
 
 static const char *way_down; /* codec of changes on the way down that ASSIGN says; NULL: none */
+static uint64_t exact_from;  /* states that begin there go down as they are; 0: none */
 
 typedef struct {
     aggregator_t state;
@@ -198,7 +199,8 @@ static void assign_as(rig_t *rig, uint64_t begin, uint64_t end, uint32_t round, 
     body.outer_lr = LR;
     body.outer_momentum = MU;
     body.fragments = rig->fragments ? rig->fragments : 1;
-    body.averaged_from = rig->states;
+    body.averaged_from = exact_from ? exact_from : rig->states;
+    body.down_exact = exact_from > 0;
     body.outer_rule = outer_rule_find(rig->rule ? rig->rule : "nesterov", NULL)->id;
     body.down_codec = way_down ? codec_find(way_down, NULL)->id : 0;
     body.run_hash = RUN;

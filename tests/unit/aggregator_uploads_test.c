@@ -157,6 +157,60 @@ static void two_processes_share_a_directory(void **unused)
     rig_free(rig);
 }
 
+static wire_type_t put_for(rig_t *rig, uint64_t run, const char *hash, const uint8_t *bytes)
+{
+    for (int chunk = 0; chunk < CHUNKS; chunk++) {
+        wire_header_t header = request(WIRE_PUT_OBJECT, hash, chunk);
+        header.run = run;
+        if (say(rig, &peer, header, bytes + header.begin, header.count) != WIRE_ACK) break;
+    }
+    return rig->answer.type;
+}
+
+static void forget(rig_t *rig, uint64_t run, char *hash, bool all)
+{
+    char *list[] = {hash};
+    Msg__Forget body = MSG__FORGET__INIT;
+    body.run_hash = run;
+    body.n_objects = hash ? 1 : 0;
+    body.objects = list;
+    body.all = all;
+    msg_envelope_t message = MSG__ENVELOPE__INIT;
+    message.body_case = MSG__ENVELOPE__BODY_FORGET;
+    message.forget = &body;
+    control(rig, &message);
+}
+
+/* A worker of run 2 says that an object of run 1 is its inner state: with or without having put it, its run can forget what
+ * it put itself alone. */
+static void a_run_forgets_its_own_alone(void **unused)
+{
+    (void)unused;
+    rig_t *rig = rig_new();
+    char hash[3][HASH_HEX];
+    uint8_t *bytes[3];
+    for (int i = 0; i < 3; i++) bytes[i] = make_bytes(20 + (uint64_t)i, hash[i]);
+    assert_int_equal(put_for(rig, 1, hash[0], bytes[0]), WIRE_ACK);
+    forget(rig, 2, hash[0], false);
+    assert_true(serves(rig, hash[0], bytes[0]));
+    assert_int_equal(put_for(rig, 2, hash[0], bytes[0]), WIRE_ACK);
+    forget(rig, 2, hash[0], false);
+    assert_true(serves(rig, hash[0], bytes[0]));
+    forget(rig, 1, hash[0], false);
+    assert_false(serves(rig, hash[0], bytes[0]));
+    /* A run that is deleted takes along what nobody else needs. */
+    assert_int_equal(put_for(rig, 2, hash[1], bytes[1]), WIRE_ACK);
+    assert_int_equal(put_for(rig, 2, hash[2], bytes[2]), WIRE_ACK);
+    assert_int_equal(put_for(rig, 1, hash[2], bytes[2]), WIRE_ACK);
+    forget(rig, 2, NULL, true);
+    assert_false(serves(rig, hash[1], bytes[1]));
+    assert_true(serves(rig, hash[2], bytes[2]));
+    forget(rig, 1, NULL, true);
+    assert_false(serves(rig, hash[2], bytes[2]));
+    for (int i = 0; i < 3; i++) free(bytes[i]);
+    rig_free(rig);
+}
+
 static void objects_of_equal_beginning_are_two(void **unused)
 {
     (void)unused;
@@ -274,6 +328,7 @@ int main(void)
         cmocka_unit_test(uploads_that_nobody_ends_keep_nobody_out),
         cmocka_unit_test(too_many_peers_wait_for_room),
         cmocka_unit_test(two_processes_share_a_directory),
+        cmocka_unit_test(a_run_forgets_its_own_alone),
         cmocka_unit_test(objects_of_equal_beginning_are_two),
         cmocka_unit_test(a_file_that_was_replaced_is_verified_again),
         cmocka_unit_test(a_disk_that_takes_nothing_is_waited_for),

@@ -16,7 +16,7 @@
 enum { N = CHANGE_GRAIN + CODEC_BLOCK + 77, CHUNK = 2 * CHANGE_GRAIN };
 
 typedef struct {
-    const codec_t *codec;
+    change_t change;
     float *theta, *error, *x, *error_next, *scratch, *worker;
     size_t n_bytes;
     uint8_t *bytes;
@@ -29,18 +29,23 @@ static float *values(size_t n, uint64_t stream, double size)
     return out;
 }
 
-static rig_t rig_new(const char *codec)
+static rig_t rig_from(const char *codec, uint64_t exact_from)
 {
-    rig_t rig = {.codec = change_codec_named(codec, NULL)};
+    rig_t rig = {.change = {change_codec_named(codec, NULL), exact_from}};
     rig.theta = values(N, 1, 2);
     rig.worker = values(N, 1, 2);
     rig.error = mem_calloc(N, sizeof(float));
     rig.error_next = mem_calloc(N, sizeof(float));
     rig.scratch = mem_calloc(CHUNK, sizeof(float));
     rig.x = mem_calloc(N, sizeof(float));
-    rig.n_bytes = change_bytes(rig.codec, N);
+    rig.n_bytes = change_bytes(&rig.change, 0, N);
     rig.bytes = mem_calloc(rig.n_bytes, 1);
     return rig;
+}
+
+static rig_t rig_new(const char *codec)
+{
+    return rig_from(codec, 0);
 }
 
 static void rig_free(rig_t *rig)
@@ -58,14 +63,15 @@ static void make(rig_t *rig, const float *step)
     for (size_t i = 0; i < N; i++) rig->x[i] = rig->theta[i] + step[i];
     for (size_t first = 0; first < N; first += CHANGE_GRAIN) {
         size_t n = N - first < CHANGE_GRAIN ? N - first : CHANGE_GRAIN;
-        const change_grain_t grain = {.n = n,
+        const change_grain_t grain = {.begin = first,
+                                      .n = n,
                                       .theta = rig->theta + first,
                                       .error = rig->error + first,
                                       .x = rig->x + first,
                                       .error_next = rig->error_next + first,
                                       .scratch = rig->scratch};
-        if (change_make(rig->codec, &grain, at, &err) < 0) fail_msg("%s", err.text);
-        at += codec_most(rig->codec, n);
+        if (change_make(&rig->change, &grain, at, &err) < 0) fail_msg("%s", err.text);
+        at += change_bytes(&rig->change, first, n) - CHANGE_HEAD;
     }
     assert_int_equal(at - rig->bytes, rig->n_bytes);
     change_seal(rig->x, N, rig->bytes);
@@ -75,7 +81,8 @@ static void make(rig_t *rig, const float *step)
 
 static int apply(rig_t *rig, err_t *err)
 {
-    return change_apply(rig->codec, rig->bytes, rig->n_bytes, rig->worker, N, rig->scratch, err);
+    const change_place_t to = {0, N, rig->worker, rig->scratch};
+    return change_apply(&rig->change, rig->bytes, rig->n_bytes, &to, err);
 }
 
 /* Eight rounds: the same bits at both ends, and all of the steps arrive but for the last error, which is what one
@@ -142,10 +149,56 @@ static void what_is_none_is_refused(void **state)
                                   .x = rig.x,
                                   .error_next = rig.error_next,
                                   .scratch = rig.scratch};
-    assert_int_equal(change_make(rig.codec, &grain, rig.bytes + CHANGE_HEAD, &err), -1);
+    assert_int_equal(change_make(&rig.change, &grain, rig.bytes + CHANGE_HEAD, &err), -1);
     assert_int_equal(err.code, ERR_NUMERIC);
     free(step);
     rig_free(&rig);
+}
+
+/* A counter among parameters of other sizes, and running statistics: they arrive as they became, and neither they nor their
+ * neighbours have an error of theirs. */
+static void states_arrive_as_they_are(void **state)
+{
+    static const char *const all[] = {"bf16", "int8", "e3m0"};
+    static const uint64_t from[] = {N - 1, CHANGE_GRAIN, CHANGE_GRAIN - 5, 3};
+    (void)state;
+    for (size_t r = 0; r < 12; r++) {
+        uint64_t states = from[r % 4];
+        rig_t rig = rig_from(all[r / 4], states);
+        for (uint64_t round = 0; round < 4; round++) {
+            float *step = values(N, 10 + round, 0.02);
+            err_t err = {0};
+            step[N - 1] = 1e6f;
+            float *want = mem_calloc(N, sizeof *want);
+            for (size_t i = 0; i < N; i++) want[i] = rig.theta[i] + step[i];
+            make(&rig, step);
+            if (apply(&rig, &err) < 0) fail_msg("%s: %s", all[r / 4], err.text);
+            assert_memory_equal(rig.worker, rig.theta, N * sizeof(float));
+            assert_memory_equal(rig.worker + states, want + states, (N - states) * sizeof(float));
+            for (size_t i = states; i < N; i++) assert_true(rig.error[i] == 0);
+            free(step);
+            free(want);
+        }
+        rig_free(&rig);
+    }
+}
+
+/* All chunks of a range together have the bytes that each has. */
+static void room_is_the_sum_of_chunks(void **state)
+{
+    (void)state;
+    enum { LONG = 4 * CHUNK + 100 };
+    static const uint64_t begins[] = {0, 1000},
+                          from[] = {0, 1, CHUNK, CHUNK + 1000, 2 * CHUNK + 7, LONG + 999};
+    for (size_t r = 0; r < 12; r++) {
+        const change_t change = {change_codec_named("int8", NULL), from[r / 2]};
+        size_t sum = 0;
+        for (uint64_t at = 0; at < LONG; at += CHUNK) {
+            assert_int_equal(change_room(&change, begins[r % 2], at, CHUNK), sum);
+            sum += change_bytes(&change, begins[r % 2] + at, LONG - at < CHUNK ? LONG - at : CHUNK);
+        }
+        assert_int_equal(change_room(&change, begins[r % 2], LONG, CHUNK), sum);
+    }
 }
 
 static void codecs(void **state)
@@ -160,10 +213,21 @@ static void codecs(void **state)
     err = (err_t){0};
     assert_null(change_codec(99, &err));
     assert_int_equal(err.code, ERR_ARG);
-    const codec_t *int8 = change_codec_named("int8", NULL);
-    assert_int_equal(change_bytes(int8, CODEC_BLOCK + 1), 8 + CODEC_BLOCK + 1 + 2 * 4);
-    assert_int_equal(change_room(int8, 2 * CHUNK + 3, CHUNK), 2 * (8 + CHUNK + CHUNK / 1024) + 15);
-    assert_int_equal(change_room(int8, 0, CHUNK), 0);
+    const change_t int8 = {change_codec_named("int8", NULL), 0};
+    assert_int_equal(change_bytes(&int8, 0, CODEC_BLOCK + 1), 8 + CODEC_BLOCK + 1 + 2 * 4);
+    assert_int_equal(change_room(&int8, 0, 2 * CHUNK + 3, CHUNK),
+                     2 * (8 + CHUNK + CHUNK / 1024) + 15);
+    assert_int_equal(change_room(&int8, 0, 0, CHUNK), 0);
+    change_t same = {0};
+    const change_t exact = {int8.codec, 5};
+    assert_int_equal(change_word(&exact), 0x83);
+    assert_int_equal(change_of_word(0x83, 5, &same, &err), 0);
+    assert_true(same.codec == int8.codec && same.exact_from == 5);
+    assert_int_equal(change_of_word(3, 5, &same, &err), 0);
+    assert_true(same.codec == int8.codec && same.exact_from == 0);
+    assert_int_equal(change_word(&same), 3);
+    err = (err_t){0};
+    assert_int_equal(change_of_word(99, 5, &same, &err), -1);
 }
 
 int main(void)
@@ -171,6 +235,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(both_ends_agree),
         cmocka_unit_test(what_is_none_is_refused),
+        cmocka_unit_test(states_arrive_as_they_are),
+        cmocka_unit_test(room_is_the_sum_of_chunks),
         cmocka_unit_test(codecs),
     };
     return cmocka_run_group_tests_name("change", tests, NULL, NULL);

@@ -516,6 +516,14 @@ static void a_stand_by_takes_over(void **unused)
     err_t err = {0};
     assert_null(member_new(pair->loop, &options, &err));
     assert_int_equal(err.code, ERR_ARG);
+    /* An id that no shepherd takes. */
+    char id[MSG_ID_BYTES + 1] = "";
+    memset(id, 'x', MSG_ID_BYTES);
+    options.endpoint = "ipc://a";
+    options.id = id;
+    err = (err_t){0};
+    assert_null(member_new(pair->loop, &options, &err));
+    assert_non_null(strstr(err.text, "x\": 1 to 63 bytes"));
     zloop_destroy(&pair->loop);
     free(pair);
 }

@@ -1,5 +1,7 @@
 /* Inner states that stay with their workers: what leases say of them, who is asked for copies and when, what a checkpoint
  * waits for and what happens when a copy does not come. */
+#include <errno.h>
+
 #include "shepherd_rig.h"
 
 #include "base/log.h"
@@ -441,6 +443,32 @@ static void a_lease_with_such_a_name(void **unused)
     rig_free(rig);
 }
 
+/* A checkpoint that its disk had no room for is an event of the run, which says what and where. */
+static void a_checkpoint_that_failed(void **unused)
+{
+    (void)unused;
+    rig_t *rig = training_with_copies(9, 1);
+    rig->config.state_every = 3;
+    a_round(rig, 0, MSG__STATE_KEEP__STATE_LOCAL);
+    for (uint8_t w = W1; w <= W2; w++) copied(rig, w, asked(rig, w, 1), "");
+    courier_result_t made = courier(rig, COURIER_CHECKPOINT);
+    made.round = 1;
+    errno = ENOSPC;
+    err_set_errno(&made.err, "run/checkpoint/.new/model.safetensors: write");
+    rig->config.checkpoint = (char *)"run/checkpoint";
+    rig->config.id = (char *)"s1";
+    keep_records(rig);
+    shepherd_on_courier(&rig->state, &made);
+    rig->config.checkpoint = rig->config.id = NULL;
+    assert_int_equal(rig->told.n, 1);
+    const record_t *told = rig->told.at[0];
+    assert_string_equal(told->text, "checkpoint_failed");
+    assert_string_equal(told->event.level, "error");
+    assert_non_null(strstr(told->detail, "run/checkpoint/.new/model.safetensors: write: No space"));
+    assert_non_null(strstr(told->detail, "make room in run/checkpoint"));
+    rig_free(rig);
+}
+
 int main(void)
 {
     log_init("shepherd_copies_test", LOG_OFF, LOG_LOGFMT);
@@ -456,6 +484,7 @@ int main(void)
         cmocka_unit_test(a_state_of_who_moved),
         cmocka_unit_test(names_that_lie),
         cmocka_unit_test(a_lease_with_such_a_name),
+        cmocka_unit_test(a_checkpoint_that_failed),
     };
     return cmocka_run_group_tests_name("shepherd_copies", tests, NULL, NULL);
 }

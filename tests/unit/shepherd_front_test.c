@@ -426,6 +426,40 @@ static void a_front_that_stops(void **state)
     rig_destroy(rig);
 }
 
+/* The next piece of the log, as a client that follows it asks for it. */
+static void follows(const char *path, uint64_t *offset, const char *want)
+{
+    front_job_t *job = front_job_new(FILES_LOG, 1, path);
+    job->offset = *offset;
+    front_files_work(job);
+    assert_int_equal(job->err.code, ERR_OK);
+    assert_int_equal(job->n, strlen(want));
+    if (job->n) assert_memory_equal(job->data, want, job->n);
+    *offset = job->offset;
+    front_job_destroy(&job);
+}
+
+/* It has begun anew between two questions: nothing of it is missed. */
+static void a_log_that_begins_anew(void **state)
+{
+    (void)state;
+    char *dir = temp_dir(), *path = mem_printf("%s/log", dir), *older = mem_printf("%s.1", path);
+    uint64_t offset = 0;
+    err_t err = {0};
+    follows(path, &offset, "");
+    assert_int_equal(file_write_atomic(path, "one two", 7, &err), 0);
+    follows(path, &offset, "one two");
+    follows(path, &offset, "");
+    assert_int_equal(file_write_atomic(older, "one two three", 13, &err), 0);
+    assert_int_equal(file_write_atomic(path, "four", 4, &err), 0);
+    follows(path, &offset, " three");
+    follows(path, &offset, "four");
+    follows(path, &offset, "");
+    free(older);
+    free(path);
+    temp_remove(&dir);
+}
+
 int main(void)
 {
     log_init("test", LOG_ERROR, LOG_LOGFMT);
@@ -436,6 +470,7 @@ int main(void)
         cmocka_unit_test(late_words),
         cmocka_unit_test(next_shepherd),
         cmocka_unit_test(a_front_that_stops),
+        cmocka_unit_test(a_log_that_begins_anew),
     };
     int failed = cmocka_run_group_tests_name("shepherd_front", tests, NULL, NULL);
     zsys_shutdown();

@@ -134,6 +134,28 @@ static void exact_states(void **unused)
     }
 }
 
+/* Down as well, from shards that do; a worker of before takes parameters instead of changes there. */
+static void exact_states_down(void **unused)
+{
+    (void)unused;
+    for (int known = 0; known < 4; known++) {
+        bool shard = known & 1, worker = known & 2;
+        rig_t *rig = rig_new(2, 3);
+        rig->config.workers = 1;
+        reach_training(rig, 1);
+        rig->state.down_codec = 3;
+        rig->config.averaged_from = 5;
+        for (size_t i = 0; i < rig->state.roster.others.n; i++)
+            rig->state.roster.others.at[i]->down_exact = shard;
+        member_by_id(&rig->state.roster, "w1")->down_exact = worker;
+        ask(rig, W1);
+        const Msg__Lease *lease = only(rig, W1, BODY(LEASE))->lease;
+        assert_int_equal(lease->down_codec, shard && !worker ? 0 : 3);
+        assert_int_equal(lease->down_exact_from, shard && worker ? 5 : 0);
+        rig_free(rig);
+    }
+}
+
 static void a_spare_of_the_target_takes_it_at_once(void **unused)
 {
     (void)unused;
@@ -277,6 +299,7 @@ int main(void)
         cmocka_unit_test(another_plan_makes_no_sense),
         cmocka_unit_test(nothing_for_one_target),
         cmocka_unit_test(exact_states),
+        cmocka_unit_test(exact_states_down),
         cmocka_unit_test(a_spare_of_the_target_takes_it_at_once),
         cmocka_unit_test(another_target_waits),
         cmocka_unit_test(it_comes_back_in_time),

@@ -98,7 +98,7 @@ static void test_every_table(void **state)
     assert_non_null(files);
     while ((entry = readdir(files))) n += strstr(entry->d_name, ".copy") != NULL;
     closedir(files);
-    assert_int_equal(n + 2, /* run_transition, schema_migration */
+    assert_int_equal(n + 3, /* run_transition, schema_migration, ledger_epoch */
                      store_help_count(t->url, "SELECT count(*) FROM pg_tables WHERE schemaname = "
                                               "current_schema()"));
     temp_remove(&dir);

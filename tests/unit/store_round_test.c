@@ -376,6 +376,41 @@ static void test_unfinished_epoch(void **state)
     assert_int_equal(store_help_count(f->url, proof), 1000);
 }
 
+/* What the ledger says of itself is what its rows say, whatever comes in which order; a row is never changed. */
+static void test_ledger_sums(void **state)
+{
+    static const struct {
+        const char *sql;
+        int64_t windows, doubled, missing;
+    } steps[] = {
+        {"INSERT INTO ledger VALUES ('r', 0, 20, 10, 0, 0, 1, 'w', ''), ('r', 0, 0, 10, 0, 0, 1, "
+         "'w', '')",
+         20, 0, 10},
+        {"INSERT INTO ledger VALUES ('r', 0, 10, 10, 0, 0, 1, 'w', '')", 30, 0, 0},
+        {"DELETE FROM ledger WHERE first_window > 0", 10, 0, 0},
+        {"INSERT INTO ledger VALUES ('r', 0, 12, 3, 0, 0, 1, 'w', '')", 13, 0, 2},
+        {"INSERT INTO ledger VALUES ('r', 0, 8, 6, 0, 0, 1, 'w', '')", 19, 4, 0}, /* over both */
+        {"INSERT INTO ledger VALUES ('r', 0, 2, 3, 0, 0, 1, 'w', '')", 22, 7, 0}, /* within one */
+        {"DELETE FROM ledger WHERE first_window IN (2, 8)", 13, 0, 2},
+        {"DELETE FROM ledger", 0, 0, 0},
+        {"INSERT INTO ledger VALUES ('r', 0, 3, 3, 0, 0, 1, 'w', ''), ('r', 0, 0, 9, 0, 0, 1, 'w', "
+         "'')",
+         12, 3, 0},
+    };
+    ledger_test_t *f = *state;
+    ledger_open(f, 0);
+    for (size_t i = 0; i < sizeof steps / sizeof *steps; i++) {
+        store_ledger_t got;
+        store_help_script(f->url, steps[i].sql);
+        STORE_OK(store_ledger_get(f->store, "r", 0, &got, err));
+        assert_int_equal(got.committed_windows, steps[i].windows);
+        assert_int_equal(got.doubled_windows, steps[i].doubled);
+        assert_int_equal(got.missing_windows, steps[i].missing);
+        if (got.doubled_windows) assert_false(got.exactly_once);
+    }
+    assert_true(store_help_refused(f->url, "UPDATE ledger SET n_windows = 1"));
+}
+
 /* A step back that one leader begins and the next one begins again is known until it is over. */
 static void begin_again(ledger_test_t *f, const store_rewind_t *to)
 {
@@ -495,7 +530,8 @@ int main(void)
         TEST(test_old_fence),   TEST(test_epochs),
         TEST(test_ledger_view), TEST(test_rejections),
         TEST(test_views),       TEST(test_unfinished_epoch),
-        TEST(test_rewind),      TEST(test_replicas),
+        TEST(test_ledger_sums), TEST(test_rewind),
+        TEST(test_replicas),
     };
     return cmocka_run_group_tests_name("store, rounds", tests, NULL, NULL);
 }

@@ -188,7 +188,11 @@ static void quarantine_until_somebody_trusts(void **state)
     assert_string_equal(names, "ann\n");
     free(names);
     assert_int_equal(store_help_count(f->url, "SELECT count(*) FROM pcp_quarantine"), 1);
-    STORE_OK(store_quarantine_lift(f->store, NULL, "ann-w1", "op", err)); /* by its id */
+    bool lifted = true;
+    STORE_OK(store_quarantine_lift(f->store, NULL, "bob", "op", &lifted, err));
+    assert_false(lifted);
+    STORE_OK(store_quarantine_lift(f->store, NULL, "ann-w1", "op", &lifted, err)); /* by its id */
+    assert_true(lifted);
     STORE_OK(store_quarantine_names(f->store, &names, err));
     assert_string_equal(names, "");
     free(names);

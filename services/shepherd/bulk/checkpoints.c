@@ -1,6 +1,7 @@
 /* Checkpoints while training goes on. When a round's result is due, its
  * COMMIT tells the shards to hold it; the courier reads it from there while the next round trains.
  */
+#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -202,6 +203,7 @@ void checkpoint_forget(shepherd_t *self, bool hold)
     char **list = mem_calloc(self->checkpoints.forget.n + 1, sizeof *list);
     Msg__Forget forget = MSG__FORGET__INIT;
     forget.hold = hold;
+    forget.run_hash = self->run_hash;
     forget.objects = list;
     for (size_t i = 0; objects && i < self->checkpoints.forget.n; i++)
         if (!is_needed(self, self->checkpoints.forget.at[i].hash))
@@ -233,12 +235,24 @@ void checkpoint_record(shepherd_t *self, const courier_result_t *result)
     }
 }
 
+/* The run goes on without it: who looks at its events shall know, and what mends it. */
+static void tell_failed(shepherd_t *self, const char *error)
+{
+    log_event(LOG_ERROR, "checkpoint_failed", "error=\"%s\"", error);
+    bool full = strstr(error, strerror(ENOSPC)) || strstr(error, strerror(EDQUOT));
+    char *fix = mem_printf("%s %s: the next checkpoint comes by itself, `pcp checkpoint now` asks "
+                           "for one at once",
+                           full ? "make room in" : "see to", self->config->checkpoint);
+    records_failed(self, "checkpoint_failed", json_pack("{ssss}", "error", error, "fix", fix));
+    free(fix);
+}
+
 void checkpoint_done(shepherd_t *self, const courier_result_t *result)
 {
     self->checkpoints.job = NULL; /* the courier's, and gone */
     self->checkpoints.busy = false;
     if (result->err.code)
-        log_event(LOG_ERROR, "checkpoint_failed", "error=\"%s\"", result->err.text);
+        tell_failed(self, result->err.text);
     else
         log_event(LOG_INFO, "checkpoint", "round=%u path=%s bytes=%llu", result->round,
                   result->checkpoint, (unsigned long long)result->checkpoint_bytes);

@@ -40,6 +40,8 @@ static const config_field_t fields[] = {
     SECRET(liveness, NULL, "URL of a Redis where operators see who is alive [none]"),
     TEXT(id, NULL, "name among shepherds [shepherd-HOST-RANDOM]"),
     WHOLE(most_runs, "16", 1, 1000, "runs that are active at the same time, at most"),
+    WHOLE(log_mib, "16", 1, 1000000,
+          "a run's log that is longer begins anew; the one before stays, as shepherd.log.1"),
     WHOLE(upload_gib, "64", 1, 1000000, "largest submission"),
     WHOLE(heartbeat_ms, "500", 10, 60000, "members send a heartbeat this often"),
     WHOLE(timeout_ms, "4000", 50, 600000, "a member silent for this long is lost"),

@@ -9,7 +9,7 @@ typedef struct {
     service_options_t common;
     bool cluster;
     char *runs_dir, *socket_dir, *bind, *telemetry, *events, *store, *liveness, *id, *keep_state;
-    int64_t heartbeat_ms, timeout_ms, leader_ttl_ms, most_runs, upload_gib;
+    int64_t heartbeat_ms, timeout_ms, leader_ttl_ms, most_runs, upload_gib, log_mib;
     double shard_wait_s;
 } front_config_t;
 

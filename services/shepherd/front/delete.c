@@ -92,14 +92,15 @@ void front_retired(front_t *self, front_member_t *client, front_job_t *job)
 }
 
 /* To all: those that have not heard of one ignore it. */
-static void forget_objects(front_t *self, const store_hashes_t *objects)
+static void forget_objects(front_t *self, const front_run_t *run, const store_hashes_t *objects)
 {
-    if (objects->n == 0) return;
     Msg__Forget forget = MSG__FORGET__INIT;
-    char **list = mem_calloc(objects->n, sizeof *list);
+    char **list = mem_calloc(objects->n + 1, sizeof *list);
     for (size_t i = 0; i < objects->n; i++) list[i] = objects->at[i];
     forget.n_objects = objects->n;
     forget.objects = list;
+    forget.run_hash = run->hash;
+    forget.all = true;
     for (size_t i = 0; i < self->members.n; i++)
         if (self->members.at[i]->is.kind == MSG__KIND__KIND_AGGREGATOR)
             MSG_SEND(self->out, &self->members.at[i]->is.peer, 0, FORGET, forget, &forget);
@@ -117,7 +118,7 @@ void front_deleted(front_t *self, front_run_t *run, const clerk_result_t *result
     }
     log_event(LOG_INFO, "deleted", "run=%s bytes=%llu objects=%zu", run->row.id,
               (unsigned long long)run->freed, result->objects.n);
-    forget_objects(self, &result->objects);
+    forget_objects(self, run, &result->objects);
     char *path = retired_path(self, run->row.id);
     front_job_t *job = front_job_new(FILES_DROP, run->deleter, path);
     job->run = mem_strdup(run->row.id);

@@ -53,18 +53,31 @@ static int write_piece(const front_job_t *job, err_t *err)
 
 /* --- Logs --- */
 
-static int read_log(front_job_t *job, err_t *err)
+/* What is there from the job's place on; nothing: there is no such file (yet). */
+static int read_piece(front_job_t *job, const char *path, err_t *err)
 {
-    int fd = open(job->dir, O_RDONLY | O_CLOEXEC);
-    if (fd < 0 && errno == ENOENT) return 0; /* it has not started yet */
-    if (fd < 0) return err_set_errno(err, "%s", job->dir);
-    job->data = mem_calloc(1, FRONT_PIECE_BYTES);
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0) return errno == ENOENT ? 0 : err_set_errno(err, "%s", path);
     ssize_t n = pread(fd, job->data, FRONT_PIECE_BYTES, (off_t)job->offset);
     close(fd);
-    if (n < 0) return err_set_errno(err, "%s", job->dir);
+    if (n < 0) return err_set_errno(err, "%s", path);
     job->n = (size_t)n;
     job->offset += (uint64_t)n;
     return 0;
+}
+
+/* Who follows it is behind its end when it has begun anew (base/children.h): the rest of the one before comes first. */
+static int read_log(front_job_t *job, err_t *err)
+{
+    int rc = 0;
+    job->data = mem_calloc(1, FRONT_PIECE_BYTES);
+    if (file_size(job->dir) < (int64_t)job->offset) {
+        char *older = mem_printf("%s.1", job->dir);
+        rc = read_piece(job, older, err);
+        free(older);
+        if (rc == 0 && job->n == 0) job->offset = 0;
+    }
+    return rc == 0 && job->n == 0 ? read_piece(job, job->dir, err) : rc;
 }
 
 /* --- The actor --- */

@@ -60,7 +60,8 @@ static const front_member_t *asked_by(const front_t *self, const front_run_t *ru
 }
 
 /* What operators ask of the cluster's machines is an event of no run. */
-static void note_request(front_t *self, const front_member_t *client, const Msg__Control *control)
+static void note_request(front_t *self, const front_member_t *client, const Msg__Control *control,
+                         uint64_t ticket)
 {
     if (!self->clerk || !self->leads || control->verb == MSG__CONTROL__VERB__LIST) return;
     json_t *detail = json_pack("{sssI}", "member", control->member, "scale",
@@ -68,6 +69,7 @@ static void note_request(front_t *self, const front_member_t *client, const Msg_
     char *text = detail ? json_dumps(detail, JSON_COMPACT) : NULL;
     json_decref(detail);
     clerk_note_t *note = mem_calloc(1, sizeof *note);
+    note->ticket = ticket;
     note->verb = control->verb == MSG__CONTROL__VERB__TRUST ? CLERK_TRUST : CLERK_TELL;
     utf8_cut(note->name, sizeof note->name, control->member);
     note->actor = front_actor(client);
@@ -78,20 +80,44 @@ static void note_request(front_t *self, const front_member_t *client, const Msg_
     clerk_write(self->clerk, note);
 }
 
+static void answer_control(front_t *self, const front_member_t *client, uint64_t question,
+                           const Msg__Control *control, const char *wrong)
+{
+    operators_t roster = front_roster(self);
+    operators_ask(&roster, &client->is, question, control, wrong);
+    free((void *)roster.rows);
+}
+
+/* The store knows who is in quarantine. */
+static void trusted(front_t *self, front_member_t *client, const clerk_result_t *result)
+{
+    Msg__Control control = MSG__CONTROL__INIT;
+    control.verb = MSG__CONTROL__VERB__TRUST;
+    control.member = (char *)result->name;
+    const char *wrong = result->err.code ? result->err.text
+                        : result->lifted ? NULL
+                                         : "no worker or key of that name is in quarantine";
+    answer_control(self, client, client->question, &control, wrong);
+}
+
 static void on_control(void *state, const msg_peer_t *from, const msg_envelope_t *message)
 {
     front_t *self = state;
-    const front_member_t *client = front_by_peer(self, from);
+    front_member_t *client = front_by_peer(self, from);
     const Msg__Control *control = message->control;
     const char *wrong = NULL;
     front_run_t *run = NULL;
+    if (control->verb == MSG__CONTROL__VERB__TRUST && self->clerk && self->leads) {
+        client->ticket = ++self->last_ticket;
+        client->question = message->id;
+        note_request(self, client, control, client->ticket);
+        return;
+    }
     if (control->verb == MSG__CONTROL__VERB__CHECKPOINT)
         run = run_of_checkpoint(self, control->member, &wrong);
     if (!run || wrong) {
-        operators_t roster = front_roster(self);
-        operators_ask(&roster, &client->is, message->id, control, wrong);
-        free((void *)roster.rows);
-        note_request(self, client, control);
+        answer_control(self, client, message->id, control, wrong);
+        note_request(self, client, control, 0);
         return;
     }
     run->asker = client->is.serial; /* its shepherd answers */
@@ -210,7 +236,10 @@ static void written(front_t *self, const clerk_result_t *result)
     if (refused) log_event(LOG_ERROR, "not_recorded", "error=\"%s\"", result->err.text);
     if (run && !refused) run->stored = true;
     if (client) client->ticket = 0;
-    if (client) front_answer(self, client, refused ? NULL : run, refused ? result->err.text : NULL);
+    if (client && *result->name)
+        trusted(self, client, result);
+    else if (client)
+        front_answer(self, client, refused ? NULL : run, refused ? result->err.text : NULL);
     if (run && refused && !run->stored) front_forget_run(self, run);
 }
 

@@ -90,6 +90,7 @@ typedef struct {
     front_run_t *watches;   /* CLI */
     front_upload_t *upload; /* CLI */
     uint64_t ticket;        /* CLI: of the note whose writing it waits for */
+    uint64_t question;      /* CLI: its envelope, where that note is CLERK_TRUST */
 } front_member_t;
 
 struct front {

@@ -114,6 +114,7 @@ static int open_children(front_t *self, err_t *err)
     self->program = mem_strdup(path);
     /* Whoever takes over starts its own: ours must not outlive us. */
     self->children = children_new(self->config->runs_dir, SIGKILL);
+    children_limit_logs(self->children, self->config->log_mib << 20);
     /* No flags: command lines are for all to see, and URLs may have passwords. */
     const char *liveness = self->config->liveness ? self->config->liveness : "";
     if (setenv("PCP_STORE", self->config->store, 1) < 0 || setenv("PCP_LIVENESS", liveness, 1) < 0)

@@ -8,9 +8,9 @@
 #include "store/store.h"
 
 /* What the front, the shepherds and their stores make under RUNS_DIR and in a run's folder. */
-static const char *const reserved[] = {"checkpoint", "shepherd.log", "logs",
-                                       "control",    "events",       "pcp.db",
-                                       "pcp.db-wal", "pcp.db-shm",   "pcp.db-journal"};
+static const char *const reserved[] = {
+    "checkpoint", "shepherd.log", "shepherd.log.1", "logs",       "control",
+    "events",     "pcp.db",       "pcp.db-wal",     "pcp.db-shm", "pcp.db-journal"};
 
 const char *front_name_fault(const char *name)
 {

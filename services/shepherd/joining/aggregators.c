@@ -154,6 +154,7 @@ void on_assigned(void *state, const msg_peer_t *from, const msg_envelope_t *mess
     row->ahead = answer->ahead;
     row->holders = answer->holders;
     row->exact = answer->exact;
+    row->down_exact = answer->down_exact;
     if (*answer->error) {
         shepherd_fail(self, "aggregator %s: %s", row->id, answer->error);
         return;

@@ -145,7 +145,8 @@ static int put_alone(clerk_t *self, clerk_note_t *note, bool *done, err_t *err)
     case CLERK_ADD: return store_submission_add(self->store, &self->front, row, err);
     case CLERK_DELETE: return put_delete(self, note, done, err);
     case CLERK_TRUST:
-        if (store_quarantine_lift(self->store, NULL, note->name, row->id, err) < 0) return -1;
+        if (store_quarantine_lift(self->store, NULL, note->name, row->id, &note->lifted, err) < 0)
+            return -1;
         return put_event(self, row, err);
     case CLERK_TELL: return put_event(self, row, err);
     case CLERK_MOVE: break;
@@ -191,6 +192,8 @@ static void written(clerk_t *self)
     clerk_result_t *result = result_new(CLERK_WRITTEN, &self->refusal);
     result->ticket = note->ticket;
     result->objects = note->objects;
+    result->lifted = note->lifted;
+    if (note->verb == CLERK_TRUST) memcpy(result->name, note->name, sizeof result->name);
     note->objects = (store_hashes_t){0};
     answer(self, result);
     note_destroy(note);

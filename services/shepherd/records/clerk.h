@@ -33,6 +33,7 @@ typedef struct {
     clerk_verb_t verb;
     store_submission_t row; /* reason owned */
     char name[STORE_ID];    /* CLERK_TRUST */
+    bool lifted;            /* the same: it was in quarantine */
     clerk_actor_t actor;    /* the trail says that it did so */
     bool looked;            /* CLERK_DELETE: `objects` are known */
     store_hashes_t objects; /* owned */
@@ -53,6 +54,8 @@ typedef struct {
     uint64_t ticket;
     char holder[STORE_ID];
     store_submissions_t runs;
+    char name[STORE_ID];    /* CLERK_TRUST: who; else "" */
+    bool lifted;            /* it was in quarantine */
     store_hashes_t objects; /* of a run that was deleted: nobody needs them any more */
 } clerk_result_t;
 

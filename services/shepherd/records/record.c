@@ -223,7 +223,7 @@ static int write_trail(const record_t *r, store_t *store, const store_leader_t *
 /* Both in the transaction of their group. */
 static int write_trust(const record_t *r, store_t *store, const store_leader_t *leader, err_t *err)
 {
-    if (store_quarantine_lift(store, leader, r->key, r->worker, err) < 0) return -1;
+    if (store_quarantine_lift(store, leader, r->key, r->worker, NULL, err) < 0) return -1;
     return write_trail(r, store, leader, err);
 }
 

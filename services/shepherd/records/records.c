@@ -231,12 +231,13 @@ void records_event(shepherd_t *self, const Msg__Event *event)
     write_event(self, &row, what.detail, what.key);
 }
 
-void records_happened(shepherd_t *self, const char *name, const char *member, json_t *detail)
+static void happened(shepherd_t *self, const char *level, const char *name, const char *member,
+                     json_t *detail)
 {
     char *text = detail ? json_dumps(detail, JSON_COMPACT) : NULL;
     json_decref(detail);
     store_event_t row = {.time_ms = clock_wall_ms(),
-                         .level = "info",
+                         .level = level,
                          .service = "shepherd",
                          .member = member,
                          .name = name,
@@ -245,6 +246,16 @@ void records_happened(shepherd_t *self, const char *name, const char *member, js
         write_event(self, &row, text ? text : mem_strdup("{}"), NULL);
     else
         free(text);
+}
+
+void records_happened(shepherd_t *self, const char *name, const char *member, json_t *detail)
+{
+    happened(self, "info", name, member, detail);
+}
+
+void records_failed(shepherd_t *self, const char *name, json_t *detail)
+{
+    happened(self, "error", name, self->config->id, detail);
 }
 
 void records_joined(shepherd_t *self, const member_row_t *row)

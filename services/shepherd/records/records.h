@@ -49,6 +49,8 @@ void records_run(shepherd_t *self, const char *state, const char *reason);
 void records_event(shepherd_t *self, const Msg__Event *event); /* those that are worth a row */
 /* An event that members do not hear of. `detail` is taken. */
 void records_happened(shepherd_t *self, const char *name, const char *member, json_t *detail);
+/* The same of what we could not do. */
+void records_failed(shepherd_t *self, const char *name, json_t *detail);
 /* A worker of this run; others are left out. */
 void records_joined(shepherd_t *self, const member_row_t *row);
 void records_left(shepherd_t *self, const member_row_t *row, const char *state, const char *reason);

@@ -30,6 +30,7 @@ member_row_t member_row_of(const Msg__Hello *hello, const msg_peer_t *from, uint
         .threads = hello->threads,
         .copies = hello->copies,
         .exact = hello->exact,
+        .down_exact = hello->down_exact,
         .kind = hello->kind,
         .peer = *from,
         .heard_ms = now_ms,
@@ -167,6 +168,13 @@ bool members_ahead(const roster_t *self)
 {
     for (size_t i = 0; i < self->others.n; i++)
         if (self->others.at[i]->shard >= 0 && !self->others.at[i]->ahead) return false;
+    return true;
+}
+
+bool members_down_exact(const roster_t *self)
+{
+    for (size_t i = 0; i < self->others.n; i++)
+        if (self->others.at[i]->shard >= 0 && !self->others.at[i]->down_exact) return false;
     return true;
 }
 

@@ -40,9 +40,11 @@ typedef struct {
     int64_t heard_ms, issued_ms; /* last sign of life, last work given */
     uint64_t beat, issued_beat;  /* its last HEARTBEAT's id; the same when work was given last */
     uint32_t credit;
-    int shard;        /* aggregators: which, -1: spare */
-    bool ahead;       /* aggregators: workers may ask this one for the next round's parameters */
-    bool exact;       /* aggregators, workers: this one knows updates with exact states */
+    int shard;  /* aggregators: which, -1: spare */
+    bool ahead; /* aggregators: workers may ask this one for the next round's parameters */
+    bool exact; /* aggregators, workers: this one knows updates with exact states */
+    bool
+        down_exact; /* aggregators: states go down from this one as they are; workers: it knows that */
     bool holders;     /* aggregators: FENCE may tell this one who has which lease */
     bool assigned;    /* aggregators: this one has answered ASSIGN */
     bool answered;    /* aggregators: ASSIGNED or COMMITTED of the present phase */
@@ -115,6 +117,7 @@ size_t members_count(const roster_t *self, Msg__Kind kind);
 size_t members_with_shard(const roster_t *self);
 bool members_ahead(const roster_t *self); /* workers may ask ahead of all of these */
 bool members_exact(const roster_t *self); /* these and all workers know updates with exact states */
+bool members_down_exact(const roster_t *self); /* from all of these states go down as they are */
 bool members_answered(const roster_t *self);
 /* Endpoints of the assigned aggregators by shard, of one that is lost "": n strings, borrowed; caller frees the array. */
 char **members_endpoints(const roster_t *self, size_t n_shard);

@@ -40,6 +40,7 @@ void shards_assign(shepherd_t *self, member_row_t *row)
     assign.outer_rule =
         outer_rule_find(self->config->outer_rule, NULL)->id; /* a word of the table */
     assign.down_codec = self->down_codec;
+    assign.down_exact = true;
     assign.fragments = 1;
     assign.outer_lr = self->config->outer_lr;
     assign.outer_momentum = self->config->outer_momentum;

@@ -61,6 +61,23 @@ static uint64_t exact_from(const shepherd_t *self)
     return codes && self->shards.exact ? (uint64_t)self->config->averaged_from : 0;
 }
 
+typedef struct {
+    uint32_t codec;
+    uint64_t exact_from;
+} way_down_t;
+
+/* How parameters get to that worker: one that knows no exact states takes them whole where the shards have such. */
+static way_down_t way_down(const shepherd_t *self, const member_row_t *worker)
+{
+    way_down_t down = {.codec = self->down_codec};
+    bool exact = down.codec && self->config->averaged_from && members_down_exact(&self->roster);
+    if (exact && worker->down_exact)
+        down.exact_from = (uint64_t)self->config->averaged_from;
+    else if (exact)
+        down.codec = 0;
+    return down;
+}
+
 /* Its range and what it begins with are the store's. */
 static void fill_lease(const shepherd_t *self, uint32_t replica, const member_row_t *worker,
                        Msg__Lease *lease)
@@ -87,7 +104,9 @@ static void fill_lease(const shepherd_t *self, uint32_t replica, const member_ro
                        !self->checkpoints.at_hand;
     lease->codec = self->codec;
     lease->exact_from = exact_from(self);
-    lease->down_codec = self->down_codec;
+    const way_down_t down = way_down(self, worker);
+    lease->down_codec = down.codec;
+    lease->down_exact_from = down.exact_from;
     lease->ahead = ahead(self);
     lease->run_hash = self->run_hash;
 }
@@ -168,7 +187,9 @@ void work_give_eval(shepherd_t *self, uint32_t part, member_row_t *worker, char 
     eval.n_bounds = self->bulk.layout.n_shard + 1;
     *(tokens.token_bytes ? &eval.wide_tokens : &eval.tokens) = &tokens;
     eval.run_hash = self->run_hash;
-    eval.down_codec = self->down_codec;
+    const way_down_t down = way_down(self, worker);
+    eval.down_codec = down.codec;
+    eval.down_exact_from = down.exact_from;
     issued(self, &self->round.eval.at[part], worker);
     MSG_SEND(self->ports.out, &worker->peer, 0, EVAL, eval, &eval);
 }
