@@ -172,8 +172,33 @@ static void test_forged(void **state)
     REFUSE(plan, kernel->kernel.grain, 0);
     REFUSE(plan, copy->copy.n_bytes, INT64_MAX);
     REFUSE(plan, plan->program[0].tensor[0], 4000);
+    REFUSE(plan, plan->program[0].tensor[1], plan->program[0].tensor[0]); /* names one twice */
     plan_destroy(&plan);
     free(bytes);
+}
+
+/* However many parameters lie over each other: who loads a plan makes room for each of them. */
+static void test_overlapping(void **state)
+{
+    (void)state;
+    err_t err = {0};
+    const int64_t dims[] = {1 << 20};
+    enum { MANY = 1000 };
+    plan_tensor_t tensor[MANY];
+    for (int i = 0; i < MANY; i++)
+        tensor[i] = (plan_tensor_t){"w", i % 2 ? ROLE_PARAM : ROLE_STATE, ir_type(DT_F32, 1, dims),
+                                    0, 4 << 20};
+    plan_t plan = {.target = "cpu:x86-64", .module_hash = "", .spec = "{}"};
+    plan.accumulate = 1;
+    plan.arena_bytes = 8 << 20;
+    plan.alignment = 64;
+    plan.tensor = tensor;
+    plan.n_tensor = 2;
+    assert_int_equal(plan_check(&plan, &err), 0);
+    plan.n_tensor = MANY;
+    assert_int_equal(plan_check(&plan, &err), -1);
+    assert_int_equal(err.code, ERR_CORRUPT);
+    assert_non_null(strstr(err.text, "more bytes than the arena"));
 }
 
 static const char loop_text[] =
@@ -455,12 +480,12 @@ static void test_large_constants(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_round_trip),      cmocka_unit_test(test_damage),
-        cmocka_unit_test(test_forged),          cmocka_unit_test(test_forged_loop),
-        cmocka_unit_test(test_deep_loops),      cmocka_unit_test(test_in_place),
-        cmocka_unit_test(test_same_bits),       cmocka_unit_test(test_refusals),
-        cmocka_unit_test(test_stages),          cmocka_unit_test(test_memory),
-        cmocka_unit_test(test_large_constants),
+        cmocka_unit_test(test_round_trip),  cmocka_unit_test(test_damage),
+        cmocka_unit_test(test_forged),      cmocka_unit_test(test_overlapping),
+        cmocka_unit_test(test_forged_loop), cmocka_unit_test(test_deep_loops),
+        cmocka_unit_test(test_in_place),    cmocka_unit_test(test_same_bits),
+        cmocka_unit_test(test_refusals),    cmocka_unit_test(test_stages),
+        cmocka_unit_test(test_memory),      cmocka_unit_test(test_large_constants),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
