@@ -60,8 +60,9 @@ static void refuse_offer(offer_t *offer, const char *text)
     leave_state(self, offer);
     offer->state = OFFER_REFUSED;
     route_leave(&offer->host);
-    log_event(LOG_WARN, "offer_refused", "member=%s name=\"%s\" reason=\"%s\"", offer->member->id,
-              offer->name, text);
+    if (msg_shows(++self->n_refused))
+        log_event(LOG_WARN, "offer_refused", "member=%s name=\"%s\" reason=\"%s\"",
+                  offer->member->id, offer->name, text);
     members_fault(self, &offer->member->peer, 0, MSG__FAULT__CODE__REFUSED, text);
 }
 
@@ -187,7 +188,8 @@ void offers_on_offer(void *state, const msg_peer_t *from, const msg_envelope_t *
     one_t *one = members_by_peer(self, from);
     const char *wrong = wrong_offer(m);
     if (wrong) {
-        log_event(LOG_WARN, "offer_refused", "member=%s reason=\"%s\"", one->id, wrong);
+        if (msg_shows(++self->n_refused))
+            log_event(LOG_WARN, "offer_refused", "member=%s reason=\"%s\"", one->id, wrong);
         members_fault(self, from, message->id, MSG__FAULT__CODE__REFUSED, wrong);
         return;
     }
