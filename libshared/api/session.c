@@ -147,6 +147,10 @@ static int check_batch(const plan_t *plan, int i, const pcp_tensor_t *tensor, er
     const ir_type_t *have = &tensor->value.type;
     char a[IR_TYPE_TEXT], b[IR_TYPE_TEXT];
     if (plan->accumulate <= 1) return check_type(want, tensor, err);
+    if (want->type.rank == IR_MAX_RANK)
+        return err_set(err, ERR_SHAPE,
+                       "\"%s\" has %d dimensions, and one more for the micro-batches is too many",
+                       want->name, want->type.rank);
     ir_type_t all = {
         .dtype = want->type.dtype, .rank = want->type.rank + 1, .dim = {plan->accumulate}};
     for (int k = 0; k < want->type.rank && k + 1 < IR_MAX_RANK; k++)

@@ -6,21 +6,48 @@
 
 #include "base/mem.h"
 
+/* Room for count elements; how much that is comes from a plan, so it may be too much. */
+static void *room(uint64_t count, uint64_t times, size_t element, bool *fits)
+{
+    size_t n = 0, n_bytes = 0;
+    void *at = NULL;
+    if (size_mul(count, times, &n) && size_mul(n, element, &n_bytes))
+        at = calloc(n_bytes ? n_bytes : 1, 1);
+    *fits = *fits && at;
+    return at;
+}
+
+static int make_room(feed_t *self, err_t *err)
+{
+    const batch_layout_t *layout = self->layout;
+    uint64_t n_micro = (uint64_t)self->n_micro;
+    bool fits = true;
+    self->units = room(layout->units, n_micro, sizeof *self->units, &fits);
+    self->gathered = room(layout->units, layout->unit_tokens, (size_t)layout->token_bytes, &fits);
+    for (int i = 0; i < layout->n_arg; i++)
+        self->args[i] = room(layout->n[i], n_micro, dtype_bytes(layout->dtype[i]), &fits);
+    if (fits) return 0;
+    int n = self->n_micro;
+    feed_fini(self);
+    return err_set(err, ERR_MEMORY,
+                   "there is no memory for a step's %d micro-batches of %llu units of %llu tokens: "
+                   "use a smaller batch, or fewer of them",
+                   n, (unsigned long long)layout->units, (unsigned long long)layout->unit_tokens);
+}
+
 int feed_init(feed_t *self, const batch_layout_t *layout, const data_order_t *order,
               const data_range_t *range, uint32_t vocab, int n_micro, err_t *err)
 {
-    uint64_t per_step = layout->units * (uint64_t)n_micro;
-    if (order->n_units == 0 || range->start >= order->n_units || range->count % per_step != 0)
+    uint64_t per_step;
+    bool whole = !__builtin_mul_overflow(layout->units, (uint64_t)n_micro, &per_step) &&
+                 range->count >= per_step && range->count % per_step == 0;
+    if (order->n_units == 0 || range->start >= order->n_units || !whole)
         return err_set(err, ERR_ARG, "range of %llu units at %llu of %llu, %llu a step",
                        (unsigned long long)range->count, (unsigned long long)range->start,
                        (unsigned long long)order->n_units, (unsigned long long)per_step);
     *self = (feed_t){.layout = layout, .order = *order, .range = *range, .vocab = vocab};
     self->n_micro = n_micro;
-    self->units = mem_calloc(per_step, sizeof *self->units);
-    self->gathered = mem_calloc(layout->units * layout->unit_tokens, (size_t)layout->token_bytes);
-    for (int i = 0; i < layout->n_arg; i++)
-        self->args[i] = mem_calloc(layout->n[i] * (uint64_t)n_micro, dtype_bytes(layout->dtype[i]));
-    return 0;
+    return make_room(self, err);
 }
 
 void feed_fini(feed_t *self)

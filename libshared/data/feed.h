@@ -16,7 +16,8 @@ typedef struct {
     void *args[BATCH_MAX_ARGS];
 } feed_t;
 
-/* Borrow layout. -1 with ERR_ARG: no unit in so many tokens. */
+/* Borrow layout. -1 with ERR_ARG: no unit in so many tokens, or the range is no whole steps, one at least;
+ * ERR_MEMORY: a step of so many micro-batches has no room. Nothing to free then. */
 int feed_init(feed_t *self, const batch_layout_t *layout, const data_order_t *order,
               const data_range_t *range, uint32_t vocab, int n_micro, err_t *err);
 void feed_fini(feed_t *self);

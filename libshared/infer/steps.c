@@ -101,6 +101,37 @@ static int find_tensor(const steps_t *self, const program_t *p, plan_role_t role
     return plan_find_tensor(self->plan, role, name);
 }
 
+/* What a program reads and writes goes through buffers of ours: a plan that was kept under this name and is
+ * another one must not have larger tensors than those. tensor -1: none. */
+static bool holds(const steps_t *self, int tensor, dtype_t dtype, int64_t rows, int64_t columns)
+{
+    const plan_tensor_t *t = tensor < 0 ? NULL : &self->plan->tensor[tensor];
+    return !t || (t->type.dtype == dtype &&
+                  t->n_bytes == (uint64_t)(rows * columns) * dtype_bytes(dtype));
+}
+
+/* The last dimension of [rows, columns]; 0: it is none such, or there is no tensor. */
+static int64_t columns_of(const steps_t *self, int tensor)
+{
+    enum { MOST_COLUMNS = 1 << 24 };
+    if (tensor < 0) return 0;
+    const ir_type_t *type = &self->plan->tensor[tensor].type;
+    return type->rank == 2 && type->dim[1] <= MOST_COLUMNS ? type->dim[1] : 0;
+}
+
+static bool suits(const steps_t *self, const program_t *p)
+{
+    int64_t rows = p->how.time > 1 ? 1 : p->how.rows;
+    bool numbers = holds(self, p->slot, DT_I32, 1, 1) && holds(self, p->last, DT_I32, 1, 1) &&
+                   holds(self, p->from, DT_I32, 1, 1);
+    if (p->how.copies) return numbers;
+    return numbers && self->vocab > 0 && holds(self, p->tokens, DT_I32, rows, p->how.time) &&
+           holds(self, p->first, DT_I32, rows, 1) &&
+           holds(self, p->logits, DT_F32, rows, self->vocab) &&
+           holds(self, p->hidden, DT_F32, rows, self->width) &&
+           (p->hidden >= 0) == (self->width > 0);
+}
+
 static int find_tensors(steps_t *self, err_t *err)
 {
     for (int i = 0; i < self->how.n_program; i++) {
@@ -112,12 +143,20 @@ static int find_tensors(steps_t *self, err_t *err)
         p->from = find_tensor(self, p, ROLE_BATCH, "from");
         p->logits = find_tensor(self, p, ROLE_RESULT, "logits");
         p->hidden = find_tensor(self, p, ROLE_RESULT, "hidden");
-        if (p->how.copies && p->from >= 0 && p->slot >= 0) continue;
-        if (p->tokens < 0 || p->first < 0 || p->logits < 0)
-            return err_set(err, ERR_CORRUPT, "the plan lacks the program %s", p->name);
-        self->vocab = self->plan->tensor[p->logits].type.dim[1];
-        self->width = p->hidden < 0 ? 0 : self->plan->tensor[p->hidden].type.dim[1];
+        bool there = p->how.copies ? p->from >= 0 && p->slot >= 0
+                                   : p->tokens >= 0 && p->first >= 0 && p->logits >= 0;
+        if (!there) return err_set(err, ERR_CORRUPT, "the plan lacks the program %s", p->name);
+        if (!p->how.copies) {
+            self->vocab = columns_of(self, p->logits);
+            self->width = columns_of(self, p->hidden);
+        }
     }
+    for (int i = 0; i < self->how.n_program; i++)
+        if (!suits(self, &self->program[i]))
+            return err_set(err, ERR_CORRUPT,
+                           "the plan's program %s is not for this model: remove the file of the "
+                           "plan, and it is compiled again",
+                           self->program[i].name);
     return 0;
 }
 

@@ -93,7 +93,8 @@ static void on_hello(void *state, const msg_peer_t *from, const msg_envelope_t *
     uint32_t protocol = wrong ? 0 : protocol_of_hello(m, text);
     if (!protocol) {
         members_fault(self, from, message->id, MSG__FAULT__CODE__REFUSED, wrong ? wrong : text);
-        log_event(LOG_WARN, "hello_refused", "reason=\"%s\"", wrong ? wrong : text);
+        if (msg_shows(++self->n_refused))
+            log_event(LOG_WARN, "hello_refused", "reason=\"%s\"", wrong ? wrong : text);
         return;
     }
     one = by_id(self, m->id);

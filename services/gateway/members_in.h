@@ -43,7 +43,7 @@ struct members {
     members_options_t options;
     one_t *first;
     size_t n, n_fetches;
-    uint64_t serial;
+    uint64_t serial, n_refused; /* n_refused: HELLOs and offers */
     asker_t *asker;
     int64_t tick_ms;
 };

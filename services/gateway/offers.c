@@ -60,8 +60,9 @@ static void refuse_offer(offer_t *offer, const char *text)
     leave_state(self, offer);
     offer->state = OFFER_REFUSED;
     route_leave(&offer->host);
-    log_event(LOG_WARN, "offer_refused", "member=%s name=\"%s\" reason=\"%s\"", offer->member->id,
-              offer->name, text);
+    if (msg_shows(++self->n_refused))
+        log_event(LOG_WARN, "offer_refused", "member=%s name=\"%s\" reason=\"%s\"",
+                  offer->member->id, offer->name, text);
     members_fault(self, &offer->member->peer, 0, MSG__FAULT__CODE__REFUSED, text);
 }
 
@@ -187,16 +188,18 @@ void offers_on_offer(void *state, const msg_peer_t *from, const msg_envelope_t *
     one_t *one = members_by_peer(self, from);
     const char *wrong = wrong_offer(m);
     if (wrong) {
-        log_event(LOG_WARN, "offer_refused", "member=%s reason=\"%s\"", one->id, wrong);
+        if (msg_shows(++self->n_refused))
+            log_event(LOG_WARN, "offer_refused", "member=%s reason=\"%s\"", one->id, wrong);
         members_fault(self, from, message->id, MSG__FAULT__CODE__REFUSED, wrong);
         return;
     }
     offer_t *offer = &one->offer[m->model];
     bool first = offer->state == OFFER_NONE;
     const served_facts_t facts = {(int64_t)m->length, (int64_t)m->vocab, (int64_t)m->width, NULL};
-    if (!first && (strcmp(offer->name, m->name) != 0 || offer->facts.length != facts.length ||
-                   offer->facts.vocab != facts.vocab || offer->facts.width != facts.width ||
-                   strcmp(offer->tokenizer_hash, m->tokenizer) != 0)) {
+    if (!first &&
+        (strcmp(offer->name, m->name) != 0 || offer->facts.length != facts.length ||
+         offer->facts.vocab != facts.vocab || offer->facts.width != facts.width ||
+         offer->bytes != m->tokenizer_bytes || strcmp(offer->tokenizer_hash, m->tokenizer) != 0)) {
         refuse_offer(offer, "a model's checkpoint may change, not the model: restart the member");
         return;
     }
@@ -272,6 +275,21 @@ void members_read(members_t *self)
 
 /* --- texts --- */
 
+/* Of a text that it was given: what a member says beyond what was asked for would be kept until the answer is whole, and
+ * an answer without its vector has nothing to be made of. NULL: nothing is wrong. */
+static const char *wrong_text(const text_t *text, const Msg__TextItem *m, int64_t width)
+{
+    enum { ENDS = 8, TOKEN_BYTES = 1024, SHORT_BYTES = 64 << 10 }; /* TOKEN_BYTES: on average */
+    const writer_options_t *how = &text->job->how;
+    if (m->again || *m->error) return NULL;
+    if (how->hidden && (m->end == WRITER_GOES_ON || m->n_hidden != (uint64_t)width))
+        return "an embedding without its hidden states";
+    uint64_t most = how->tokens < CARRY_LENGTH ? (uint64_t)how->tokens : CARRY_LENGTH;
+    if (m->number > most + ENDS || text->told.n + m->piece.len > SHORT_BYTES + most * TOKEN_BYTES)
+        return "a text that is longer than was asked for";
+    return NULL;
+}
+
 void offers_on_news(void *state, const msg_peer_t *from, const msg_envelope_t *message)
 {
     members_t *self = state;
@@ -286,7 +304,10 @@ void offers_on_news(void *state, const msg_peer_t *from, const msg_envelope_t *m
         err_t err = {0};
         text_t *text = route_find(&offer->host, m->items[i]->text);
         if (!text) continue; /* nobody wants it any more; or it has never been this member's */
-        if (carry_read_item(m->items[i], offer->facts.vocab, offer->facts.width, &item, &err) < 0) {
+        const char *wrong = wrong_text(text, m->items[i], offer->facts.width);
+        if (wrong) err_set(&err, ERR_NET, "%s", wrong);
+        if (wrong ||
+            carry_read_item(m->items[i], offer->facts.vocab, offer->facts.width, &item, &err) < 0) {
             members_lose(self, one, err.text);
             members_fault(self, from, message->id, MSG__FAULT__CODE__UNKNOWN_PEER, err.text);
             return;

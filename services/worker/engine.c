@@ -35,16 +35,12 @@ struct engine {
     } image;
 };
 
-static void push_by_name(engine_t *self, int tensor)
+static int by_name(const void *a, const void *b, void *plan)
 {
-    const plan_tensor_t *all = self->plan->tensor;
-    VEC_PUSH(&self->states, tensor);
-    for (size_t i = self->states.n - 1; i > 0; i--) {
-        int *at = &self->states.at[i];
-        if (strcmp(all[at[-1]].name, all[at[0]].name) <= 0) break;
-        at[0] = at[-1];
-        at[-1] = tensor;
-    }
+    const int x = *(const int *)a, y = *(const int *)b;
+    const plan_tensor_t *all = ((const plan_t *)plan)->tensor;
+    int order = strcmp(all[x].name, all[y].name);
+    return order ? order : (x > y) - (x < y);
 }
 
 static int sort_tensors(engine_t *self, err_t *err)
@@ -59,13 +55,15 @@ static int sort_tensors(engine_t *self, err_t *err)
             VEC_PUSH(&self->params, i);
             self->n_param += (uint64_t)ir_type_count(&tensor->type);
             break;
-        case ROLE_STATE: push_by_name(self, i); break;
+        case ROLE_STATE: VEC_PUSH(&self->states, i); break;
         case ROLE_BATCH:
             if (plan_trains_on(self->plan, i)) VEC_PUSH(&self->batch, i);
             break;
         default: break;
         }
     }
+    if (self->states.n > 0)
+        qsort_r(self->states.at, self->states.n, sizeof *self->states.at, by_name, self->plan);
     self->loss = plan_find_tensor(self->plan, ROLE_RESULT, "loss");
     const char *train = self->plan->accumulate > 1 ? "accumulate" : "train";
     if (!plan_find_program(self->plan, train) || !plan_find_program(self->plan, "loss") ||

@@ -5,6 +5,7 @@
 #include "proto/plan.pb-c.h"
 
 #include "alloc_bound.h"
+#include "plan_mutate.h"
 
 enum { PLAN_MULTIPLE = 256, PLAN_CONSTANT = 16 << 10 };
 

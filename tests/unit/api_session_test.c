@@ -309,6 +309,31 @@ static void test_sgd(void **state)
     pcp_graph_destroy(&g);
 }
 
+/* As many dimensions as there may be leave none for the micro-batches. */
+static void test_deep_batch(void **state)
+{
+    (void)state;
+    pcp_type_t s = pcp_scalar(PCP_F32);
+    pcp_type_t deep = PCP_TYPE(PCP_F32, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1);
+    pcp_graph_t *g = pcp_graph_new();
+    pcp_function_begin(g, "main");
+    pcp_value_t x = pcp_reshape(g, pcp_input(g, "x", &deep), 0, NULL);
+    pcp_value_t d = pcp_multiply(g, pcp_param(g, "w", &s, "constant(0.5)"), x);
+    pcp_output(g, "loss", pcp_multiply(g, d, d));
+    fine(pcp_function_end(g, error));
+    pcp_plan_t *plan = there(
+        pcp_compile_training(g, "optimizer=sgd clip=0 weight_decay=0 accumulate=2", NULL, error));
+    pcp_session_t *session = there(pcp_session_new(plan, "cpu", 1, error));
+    pcp_tensor_t *batch = pcp_tensor_new(&deep, error);
+    assert_int_equal(
+        pcp_session_train(session, 1, (const pcp_tensor_t *[]){batch}, 0.1, 1, NULL, error), -1);
+    assert_non_null(strstr(pcp_error_text(error), "one more for the micro-batches"));
+    pcp_tensor_release(&batch);
+    pcp_session_destroy(&session);
+    pcp_plan_release(&plan);
+    pcp_graph_destroy(&g);
+}
+
 /* conformance/README.md of the shared material: h(argument, element). */
 static uint64_t golden_bits(uint64_t arg, uint64_t i)
 {
@@ -563,9 +588,8 @@ static void test_models(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(gradient), TEST(second_order), TEST(plan),
-        TEST(sgd),      TEST(files),        TEST(tokenizer),
-        TEST(generate), TEST(models),       TEST(golden_training),
+        TEST(gradient), TEST(second_order), TEST(plan),     TEST(sgd),    TEST(deep_batch),
+        TEST(files),    TEST(tokenizer),    TEST(generate), TEST(models), TEST(golden_training),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -60,6 +60,10 @@
 #include "../fuzz/trail_fuzz.c"
 #undef LLVMFuzzerTestOneInput
 
+#define LLVMFuzzerTestOneInput files_input
+#include "../fuzz/files_fuzz.c"
+#undef LLVMFuzzerTestOneInput
+
 enum { DAMAGES = 100 };
 
 typedef int input_fn(const uint8_t *data, size_t n);
@@ -106,6 +110,7 @@ REPLAY(bytecode)
 REPLAY(jinja)
 REPLAY(packed)
 REPLAY(trail)
+REPLAY(files)
 
 int main(void)
 {
@@ -117,7 +122,7 @@ int main(void)
         cmocka_unit_test(test_family),      cmocka_unit_test(test_records),
         cmocka_unit_test(test_requests),    cmocka_unit_test(test_bytecode),
         cmocka_unit_test(test_jinja),       cmocka_unit_test(test_packed),
-        cmocka_unit_test(test_trail),
+        cmocka_unit_test(test_trail),       cmocka_unit_test(test_files),
     };
     return cmocka_run_group_tests_name("fuzz_replay", tests, NULL, NULL);
 }

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "base/mem.h"
 #include "gateway/members.h"
 
 enum { MOST = 64 };
@@ -285,13 +286,53 @@ static void news(void **state)
     end(&self);
 }
 
+/* What is said of a text that was given: more than was asked for, or an embedding without its vector. */
+static void lies(void **state)
+{
+    (void)state;
+    static const struct {
+        bool embeds;
+        uint32_t number, end;
+        size_t n_hidden, n_piece;
+        bool fits;
+    } row[] = {{true, 0, WRITER_STOP, 8, 0, true},        {true, 0, WRITER_STOP, 0, 0, false},
+               {true, 0, WRITER_GOES_ON, 8, 0, false},    {false, 0, WRITER_GOES_ON, 0, 9, true},
+               {false, 100, WRITER_GOES_ON, 0, 9, false}, {false, 0, WRITER_STOP, 0, 80000, false}};
+    for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
+        rig_t self;
+        begin(&self);
+        join(&self);
+        static const uint32_t prompt[] = {1};
+        float hidden[8] = {0.5f};
+        request_t request = {.tokens = 5, .embeds = row[i].embeds};
+        text_t text = {.job = job_new(0, &request, prompt, 1, 7)};
+        route_add(&self.served.route, &text);
+        Msg__TextItem item = MSG__TEXT_ITEM__INIT, *items[] = {&item};
+        Msg__TextNews m = MSG__TEXT_NEWS__INIT;
+        m.items = items;
+        m.n_items = 1;
+        item.text = text.number;
+        item.number = row[i].number;
+        item.end = row[i].end;
+        item.hidden = hidden;
+        item.n_hidden = row[i].n_hidden;
+        item.piece.len = row[i].n_piece;
+        item.piece.data = mem_calloc(row[i].n_piece + 1, 1);
+        memset(item.piece.data, 'a', row[i].n_piece);
+        SAY(&self, &anna, TEXT_NEWS, &m);
+        assert_int_equal(self.n_heard, row[i].fits);
+        assert_int_equal(members_count(self.members), row[i].fits);
+        free(item.piece.data);
+        route_end(&text, true);
+        end(&self);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(joins),
-        cmocka_unit_test(offers),
-        cmocka_unit_test(other_tokenizer),
-        cmocka_unit_test(news),
+        cmocka_unit_test(joins), cmocka_unit_test(offers), cmocka_unit_test(other_tokenizer),
+        cmocka_unit_test(news),  cmocka_unit_test(lies),
     };
     cmocka_set_message_output(CM_OUTPUT_TAP);
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -411,56 +411,6 @@ static void test_int8(void **state)
     check_int8(&model, "llama", false);
 }
 
-/* The second time the plan is there already; a damaged one is made again. */
-static void test_cache(void **state)
-{
-    (void)state;
-    model_t model;
-    char *dir = temp_dir();
-    model_of_family(&model, rig_gpt2(false));
-    for (int i = 0; i < 6; i++) {
-        infer_t *self = open_as(&model, &(infer_options_t){.cache_dir = dir, .window = i % 2});
-        assert_int_equal(infer_facts(self).compiled, i < 2 || i > 3);
-        infer_close(&self);
-        assert_int_equal(temp_count(dir), i < 1 ? 1 : 2);
-        if (i < 3) continue;
-        char *command = mem_printf("for f in %s/*; do echo >>$f; done", dir);
-        assert_int_equal(system(command), 0);
-        free(command);
-    }
-    temp_remove(&dir);
-    model_fini(&model);
-}
-
-/* Beyond the limit go plans that nobody uses. */
-static void test_cache_limit(void **state)
-{
-    (void)state;
-    model_t model;
-    char *dir = temp_dir();
-    model_of_family(&model, rig_gpt2(false));
-    infer_options_t o[3];
-    infer_t *open[3];
-    for (int i = 0; i < 3; i++)
-        o[i] = (infer_options_t){.cache_dir = dir, .cache_limit = 1, .slots = i + 1};
-    o[1].window = true;
-    open[0] = open_as(&model, &o[0]);
-    open[1] = open_as(&model, &o[1]);
-    assert_int_equal(temp_count(dir), 2);
-    infer_close(&open[0]);
-    open[2] = open_as(&model, &o[2]); /* the first goes for it */
-    assert_int_equal(temp_count(dir), 2);
-    infer_close(&open[1]);
-    infer_close(&open[2]);
-    for (int i = 2; i >= 0; i--) {
-        open[i] = open_as(&model, &o[i]);
-        assert_int_equal(infer_facts(open[i]).compiled, i == 0);
-    }
-    for (int i = 0; i < 3; i++) infer_close(&open[i]);
-    temp_remove(&dir);
-    model_fini(&model);
-}
-
 /* Without sliding a full context is an error, with it the sequence goes on as one that begins with the
  * newer half. */
 static void test_full(void **state)
@@ -561,8 +511,6 @@ int main(void)
         cmocka_unit_test(test_int8),
         cmocka_unit_test(test_kept),
         cmocka_unit_test(test_kept_as_weights),
-        cmocka_unit_test(test_cache),
-        cmocka_unit_test(test_cache_limit),
         cmocka_unit_test(test_full),
         cmocka_unit_test(test_cut),
         cmocka_unit_test(test_shared),

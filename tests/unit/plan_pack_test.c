@@ -172,8 +172,63 @@ static void test_forged(void **state)
     REFUSE(plan, kernel->kernel.grain, 0);
     REFUSE(plan, copy->copy.n_bytes, INT64_MAX);
     REFUSE(plan, plan->program[0].tensor[0], 4000);
+    REFUSE(plan, plan->program[0].tensor[1], plan->program[0].tensor[0]); /* names one twice */
     plan_destroy(&plan);
     free(bytes);
+}
+
+/* However many parameters lie over each other: who loads a plan makes room for each of them. */
+static void test_overlapping(void **state)
+{
+    (void)state;
+    err_t err = {0};
+    const int64_t dims[] = {1 << 20};
+    enum { MANY = 1000 };
+    plan_tensor_t tensor[MANY];
+    for (int i = 0; i < MANY; i++)
+        tensor[i] = (plan_tensor_t){"w", i % 2 ? ROLE_PARAM : ROLE_STATE, ir_type(DT_F32, 1, dims),
+                                    0, 4 << 20};
+    plan_t plan = {.target = "cpu:x86-64", .module_hash = "", .spec = "{}"};
+    plan.accumulate = 1;
+    plan.arena_bytes = 8 << 20;
+    plan.alignment = 64;
+    plan.tensor = tensor;
+    plan.n_tensor = 2;
+    assert_int_equal(plan_check(&plan, &err), 0);
+    plan.n_tensor = MANY;
+    assert_int_equal(plan_check(&plan, &err), -1);
+    assert_int_equal(err.code, ERR_CORRUPT);
+    assert_non_null(strstr(err.text, "more bytes than the arena"));
+}
+
+/* Tables that cost who looks names up in them far more than whoever wrote them. */
+static void test_many(void **state)
+{
+    (void)state;
+    enum { PROGRAMS = (1 << 16) + 1, BATCH = (1 << 14) + 1 };
+    plan_program_t *program = mem_calloc(PROGRAMS, sizeof *program);
+    plan_tensor_t *tensor = mem_calloc(BATCH, sizeof *tensor);
+    plan_t plan = {.target = "cpu:x86-64", .module_hash = "", .spec = "{}", .accumulate = 1};
+    plan.arena_bytes = plan.alignment = 64;
+    plan.program = program;
+    plan.tensor = tensor;
+    for (int i = 0; i < PROGRAMS; i++) program[i].name = "p";
+    for (int i = 0; i < BATCH; i++)
+        tensor[i] = (plan_tensor_t){"x", ROLE_BATCH, ir_type_scalar(DT_F32), 0, 4};
+    for (int odd = 0; odd < 4; odd++) {
+        size_t n;
+        err_t err = {0};
+        plan.n_program = odd == 1 ? PROGRAMS : PROGRAMS - 1;
+        plan.n_tensor = odd == 2 ? BATCH : BATCH - 1;
+        if (odd == 3) plan.n_program = 0;
+        uint8_t *bytes = plan_pack(&plan, &n, NULL);
+        plan_t *got = plan_unpack(bytes, n, &err);
+        assert_int_equal(got != NULL, odd % 3 == 0);
+        plan_destroy(&got);
+        free(bytes);
+    }
+    free(program);
+    free(tensor);
 }
 
 static const char loop_text[] =
@@ -455,11 +510,18 @@ static void test_large_constants(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_round_trip),      cmocka_unit_test(test_damage),
-        cmocka_unit_test(test_forged),          cmocka_unit_test(test_forged_loop),
-        cmocka_unit_test(test_deep_loops),      cmocka_unit_test(test_in_place),
-        cmocka_unit_test(test_same_bits),       cmocka_unit_test(test_refusals),
-        cmocka_unit_test(test_stages),          cmocka_unit_test(test_memory),
+        cmocka_unit_test(test_round_trip),
+        cmocka_unit_test(test_damage),
+        cmocka_unit_test(test_forged),
+        cmocka_unit_test(test_overlapping),
+        cmocka_unit_test(test_many),
+        cmocka_unit_test(test_forged_loop),
+        cmocka_unit_test(test_deep_loops),
+        cmocka_unit_test(test_in_place),
+        cmocka_unit_test(test_same_bits),
+        cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_stages),
+        cmocka_unit_test(test_memory),
         cmocka_unit_test(test_large_constants),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,5 +1,6 @@
 /* The front's relay over real sockets: many members on one connection to a run's shepherd, none of
  * whose messages is missed, mixed up, or read by who comes after. */
+#include <fcntl.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -10,6 +11,7 @@
 
 #include <cmocka.h>
 
+#include "base/clock.h"
 #include "base/file.h"
 #include "base/hand_over.h"
 #include "base/log.h"
@@ -460,11 +462,43 @@ static void a_log_that_begins_anew(void **state)
     temp_remove(&dir);
 }
 
+/* What nobody sends who is well is counted, and the log has the first thousand of it. */
+static void noise(void **state)
+{
+    (void)state;
+    enum { MANY = 3000, AT_ONCE = 100, SHOWN = 1002 };
+    rig_t *rig = rig_new();
+    zsock_t *member = endpoint_open(endpoint_connect(ZMQ_DEALER, rig->door), NULL);
+    char *path = mem_printf("%s/log", rig->dir);
+    int log = open(path, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0600), old = dup(2);
+    int64_t limit = clock_mono_ms() + LIMIT_MS;
+    assert_true(log >= 0 && old >= 0);
+    log_init("front", LOG_WARN, LOG_LOGFMT);
+    dup2(log, 2);
+    for (uint64_t n = 0; n < MANY;) {
+        for (int i = 0; i < AT_ONCE; i++, n++) zsock_send(member, "b", "noise", (size_t)5);
+        while (rig->front.count.dropped < n && clock_mono_ms() < limit) front_receive(&rig->front);
+    }
+    dup2(old, 2);
+    close(old);
+    close(log);
+    assert_int_equal(rig->front.count.dropped, MANY);
+    size_t n_bytes = 0, n_line = 0;
+    char *text = file_read(path, &n_bytes, NULL);
+    for (char *at = text; (at = strstr(at, "event=message_dropped")); at++) n_line++;
+    assert_int_equal(n_line, SHOWN);
+    free(text);
+    free(path);
+    zsock_destroy(&member);
+    rig_destroy(rig);
+}
+
 int main(void)
 {
     log_init("test", LOG_ERROR, LOG_LOGFMT);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(between_check_and_wait),
+        cmocka_unit_test(noise),
         cmocka_unit_test(many_members),
         cmocka_unit_test(numbers),
         cmocka_unit_test(late_words),

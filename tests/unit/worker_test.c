@@ -95,6 +95,29 @@ static void cache_fini(cache_t *cache)
     assert_int_equal(system(command), 0);
 }
 
+/* A plan may say of itself that a step has so many micro-batches, of so many elements. */
+static void check_hostile_steps(const batch_layout_t *layout, const data_order_t *order)
+{
+    static const struct {
+        uint64_t units, n;
+        int n_micro;
+    } odd[] = {
+        {2, (uint64_t)1 << 61, 8}, {2, (uint64_t)1 << 45, INT32_MAX}, {(uint64_t)1 << 63, 8, 2}};
+    for (size_t i = 0; i < sizeof odd / sizeof *odd; i++) {
+        batch_layout_t l = *layout;
+        const data_range_t range = {0, 6, 2 * (uint64_t)odd[i].n_micro};
+        feed_t feed;
+        err_t err = {0};
+        l.units = odd[i].units;
+        l.n[0] = odd[i].n;
+        assert_int_equal(feed_init(&feed, &l, order, &range, 42, odd[i].n_micro, &err), -1);
+        assert_int_equal(err.code, i < 2 ? ERR_MEMORY : ERR_ARG);
+    }
+    const data_range_t none = {0, 6, 0};
+    feed_t feed;
+    assert_int_equal(feed_init(&feed, layout, order, &none, 42, INT32_MAX, NULL), -1);
+}
+
 static void batches(void **unused)
 {
     (void)unused;
@@ -129,6 +152,7 @@ static void batches(void **unused)
     assert_int_equal(feed_init(&feed, &layout, &order, &range, 42, 2, &err), -1);
     range = (data_range_t){0, 10, 8};
     assert_int_equal(feed_init(&feed, &layout, &order, &range, 42, 2, &err), -1);
+    check_hostile_steps(&layout, &order);
     assert_int_equal(tokens_want(cache.tokens, 40, 3, &err), -1);
     assert_int_equal(tokens_want(cache.tokens, UINT64_MAX, 3, &err), -1);
     cache_fini(&cache);

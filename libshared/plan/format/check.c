@@ -47,6 +47,24 @@ static int check_tensor(const plan_t *plan, int i, err_t *err)
     return 0;
 }
 
+/* Parameters and states keep their values from step to step, so no two share a byte: together they
+ * have no more than the arena, whatever the number of them. Workers hold their parameters twice. */
+static int check_kept(const plan_t *plan, err_t *err)
+{
+    uint64_t left = plan->arena_bytes;
+    for (int i = 0; i < plan->n_tensor; i++) {
+        const plan_tensor_t *t = &plan->tensor[i];
+        if (t->role != ROLE_PARAM && t->role != ROLE_STATE) continue;
+        if (t->n_bytes > left)
+            return err_set(err, ERR_CORRUPT,
+                           "plan: tensor %s: parameters and states up to here have more bytes than "
+                           "the arena, %llu",
+                           t->name, (unsigned long long)plan->arena_bytes);
+        left -= t->n_bytes;
+    }
+    return 0;
+}
+
 static int check_kernel(const plan_t *plan, const plan_kernel_step_t *s, err_t *err)
 {
     if (s->kernel >= (uint32_t)plan->n_kernel)
@@ -163,6 +181,9 @@ static int check_program(const plan_t *plan, int number, err_t *err)
         if (program->tensor[i] >= (uint32_t)plan->n_tensor)
             return err_set(err, ERR_CORRUPT, "plan: program %s names tensor %u of %d",
                            program->name, program->tensor[i], plan->n_tensor);
+        if (i > 0 && program->tensor[i] <= program->tensor[i - 1])
+            return err_set(err, ERR_CORRUPT, "plan: program %s names tensor %u behind tensor %u",
+                           program->name, program->tensor[i], program->tensor[i - 1]);
     }
     return 0;
 }
@@ -173,6 +194,7 @@ int plan_check(const plan_t *plan, err_t *err)
     for (int i = 0; i < plan->n_tensor; i++) {
         if (check_tensor(plan, i, err) < 0) return -1;
     }
+    if (check_kept(plan, err) < 0) return -1;
     for (int i = 0; i < plan->n_constant; i++) {
         if (!inside(plan->constant[i].offset, plan->constant[i].n_bytes, plan->arena_bytes))
             return err_set(err, ERR_CORRUPT, "plan: constant %d ends beyond the arena", i);

@@ -100,13 +100,19 @@ int plan_find_tensor(const plan_t *self, plan_role_t role, const char *name)
     return -1;
 }
 
+static int by_number(const void *a, const void *b)
+{
+    const uint32_t *x = a, *y = b;
+    return *x < *y ? -1 : *x > *y;
+}
+
 bool plan_trains_on(const plan_t *self, int tensor)
 {
     if (self->tensor[tensor].role != ROLE_BATCH) return false;
     const plan_program_t *program = plan_find_program(self, "train");
     if (!program) program = plan_find_program(self, "accumulate");
     if (!program) return true;
-    for (int i = 0; i < program->n_tensor; i++)
-        if (program->tensor[i] == (uint32_t)tensor) return true;
-    return false;
+    const uint32_t key = (uint32_t)tensor;
+    return program->n_tensor > 0 &&
+           bsearch(&key, program->tensor, (size_t)program->n_tensor, sizeof key, by_number);
 }

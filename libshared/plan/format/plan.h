@@ -112,8 +112,8 @@ typedef struct {
     char *name; /* "train", "loss", "logits", "grad"; "accumulate" and "update" when n > 1 */
     int n_step;
     plan_step_t *step;
-    int n_tensor; /* the tensors this program reads or writes, by index */
-    uint32_t *tensor;
+    int n_tensor;             /* the tensors this program reads or writes, by index */
+    uint32_t *tensor;         /* ascending */
     uint64_t temporary_bytes; /* behind plan->fixed_bytes, shared with other programs */
     uint32_t peak;            /* the step at which most of these are in use */
     int n_sweep;              /* in the order of their steps, of which none is in two */

@@ -105,6 +105,7 @@ static uint8_t *copy_bytes(const ProtobufCBinaryData *data)
 
 static int unpack_tables(const Pcp__Plan *m, plan_t *plan, err_t *err)
 {
+    int n_batch = 0;
     plan->tensor = mem_calloc(m->n_tensor + 1, sizeof *plan->tensor);
     plan->program = mem_calloc(m->n_program + 1, sizeof *plan->program);
     plan->kernel_name = mem_calloc(m->n_kernel_name + 1, sizeof *plan->kernel_name);
@@ -112,6 +113,8 @@ static int unpack_tables(const Pcp__Plan *m, plan_t *plan, err_t *err)
     for (size_t i = 0; i < m->n_tensor; i++) {
         plan->n_tensor = (int)i + 1;
         if (unpack_tensor(m->tensor[i], &plan->tensor[i], err) < 0) return -1;
+        if (plan->tensor[i].role == ROLE_BATCH && ++n_batch > WIRE_MAX_BATCH)
+            return corrupt(err, "number of batch tensors");
     }
     for (size_t i = 0; i < m->n_program; i++) {
         plan->n_program = (int)i + 1;
@@ -129,7 +132,7 @@ static int unpack_tables(const Pcp__Plan *m, plan_t *plan, err_t *err)
 
 static int unpack_plan(const Pcp__Plan *m, plan_t *plan, err_t *err)
 {
-    if (m->n_tensor > WIRE_MAX_TENSORS || m->n_program > WIRE_MAX_TENSORS ||
+    if (m->n_tensor > WIRE_MAX_TENSORS || m->n_program > WIRE_MAX_PROGRAMS ||
         m->n_kernel_name > WIRE_MAX_TENSORS || m->n_constant > WIRE_MAX_TENSORS)
         return corrupt(err, "table size");
     if (m->arena_bytes > WIRE_MAX_ARENA) return corrupt(err, "arena size");

@@ -10,6 +10,8 @@ enum { WIRE_VERSION = 1 };
 #define WIRE_MAX_ARENA ((uint64_t)1 << 46) /* bytes */
 enum {
     WIRE_MAX_TENSORS = 1 << 20,
+    WIRE_MAX_PROGRAMS = 1 << 16, /* each batch tensor is looked for among them */
+    WIRE_MAX_BATCH = 1 << 14,    /* tensors of that role */
     WIRE_MAX_STEPS = 1 << 22,
     WIRE_MAX_ARGS = 4096,
 };

@@ -6,6 +6,7 @@
 
 #include "base/log.h"
 #include "msg/control.h"
+#include "msg/keyring.h"
 #include "msg/publish.h"
 #include "msg/ration.h"
 #include "shepherd/front/front.h"
@@ -79,32 +80,34 @@ static const msg_route_t *route_of(msg_kind_t kind)
     return front_routes[kind].handle ? &front_routes[kind] : &shepherd_routes[kind];
 }
 
-static void drop(front_t *self, const char *why, size_t n)
+static bool drop(front_t *self, const char *why, size_t n)
 {
-    self->count.dropped++;
-    log_event(LOG_WARN, "message_dropped", "dropped=%llu bytes=%zu reason=\"%s\"",
-              (unsigned long long)self->count.dropped, n, why);
+    if (msg_shows(++self->count.dropped))
+        log_event(LOG_WARN, "message_dropped", "dropped=%llu bytes=%zu reason=\"%s\"",
+                  (unsigned long long)self->count.dropped, n, why);
+    return false;
 }
 
-static void receive(front_t *self, const msg_peer_t *from, zmq_msg_t *body)
+/* false: it is not for such a sender to say, or nobody's. */
+static bool receive(front_t *self, const msg_peer_t *from, zmq_msg_t *body)
 {
     size_t n = zmq_msg_size(body);
     msg_kind_t kind = n <= MSG_CONTROL_BYTES ? msg_peek(zmq_msg_data(body), n) : 0;
     const msg_route_t *route = route_of(kind);
-    if (!kind) {
-        drop(self, "no control message", n);
-    } else if (kind == BODY(HELLO)) {
+    if (!kind) return drop(self, "no control message", n);
+    if (kind == BODY(HELLO)) {
         front_on_hello(self, from, body);
-    } else if (!route->handle) {
-        drop(self, "its kind is not for this service", n);
-    } else if (msg_admits(&front_hears, route, self, from, kind, 0, &self->count, NULL)) {
-        front_member_t *member = front_by_peer(self, from);
-        if (member && member->run && !member->kicked && member->is.kind != MSG__KIND__KIND_CLI)
-            front_up(member, kind, body);
-        else if (front_routes[kind].handle)
-            msg_dispatch(&front_hears, self, from, zmq_msg_data(body), n, &self->count, NULL);
-        /* else it is of a run that the member has left */
+        return true;
     }
+    if (!route->handle) return drop(self, "its kind is not for this service", n);
+    if (!msg_admits(&front_hears, route, self, from, kind, 0, &self->count, NULL)) return false;
+    front_member_t *member = front_by_peer(self, from);
+    if (member && member->run && !member->kicked && member->is.kind != MSG__KIND__KIND_CLI)
+        front_up(member, kind, body);
+    else if (front_routes[kind].handle)
+        return msg_dispatch(&front_hears, self, from, zmq_msg_data(body), n, &self->count, NULL) ==
+               0;
+    return true; /* or it is of a run that the member has left */
 }
 
 void front_receive(front_t *self)
@@ -114,8 +117,11 @@ void front_receive(front_t *self)
         msg_peer_t from = {.n = (uint8_t)zmq_msg_size(&frame[0])};
         if (n == 2 && zmq_msg_size(&frame[0]) <= sizeof from.at) {
             memcpy(from.at, zmq_msg_data(&frame[0]), from.n);
-            if (control_admits(self->control, &frame[1], &from, &self->count))
-                receive(self, &from, &frame[1]);
+            int fd = zmq_msg_get(&frame[1], ZMQ_SRCFD);
+            bool taken = control_admits(self->control, &frame[1], &from, &self->count) &&
+                         receive(self, &from, &frame[1]);
+            if (!taken) ration_refused(fd);
+            if (!taken) ration_key_refused(keyring_number(from.card));
         } else {
             self->count.dropped++;
             ration_refused(zmq_msg_get(&frame[n < 2 ? n - 1 : 1], ZMQ_SRCFD));
