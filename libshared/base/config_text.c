@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/config.h"
+#include "base/mem.h"
 #include "base/str.h"
 #include "base/version.h"
 
@@ -16,15 +17,14 @@ static void add_quoted(str_t *out, const char *text)
     json_decref(value);
 }
 
-/* The shortest decimal that reads back to the same double. */
-static void add_float(str_t *out, double value)
+char *config_range(const config_field_t *field)
 {
-    char text[40];
-    for (int digits = 1; digits <= 17; digits++) {
-        snprintf(text, sizeof text, "%.*g", digits, value);
-        if (strtod(text, NULL) == value) break;
-    }
-    str_add(out, text);
+    str_t out = {0};
+    if (field->kind == CONFIG_INT) return mem_printf("%.0f to %.0f", field->min, field->max);
+    str_add_number(&out, field->min, 15);
+    str_add(&out, " to ");
+    str_add_number(&out, field->max, 15);
+    return out.at;
 }
 
 static void add_value(str_t *out, const config_field_t *f, const void *at, bool mask)
@@ -38,7 +38,7 @@ static void add_value(str_t *out, const config_field_t *f, const void *at, bool 
         else
             str_addf(out, "%lld", (long long)*(const int64_t *)at);
         break;
-    case CONFIG_FLOAT: add_float(out, *(const double *)at); break;
+    case CONFIG_FLOAT: str_add_number(out, *(const double *)at, 1); break;
     case CONFIG_STRING:
     case CONFIG_ENUM:
         text = *(char *const *)at;
@@ -94,7 +94,11 @@ static void help_field(const config_field_t *f, FILE *out)
         put_flag(f, "no-", out);
         fputs(": off)", out);
     }
-    if (f->max > f->min) fprintf(out, " (%.15g to %.15g)", f->min, f->max);
+    if (f->max > f->min) {
+        char *range = config_range(f);
+        fprintf(out, " (%s)", range);
+        free(range);
+    }
     fputc('\n', out);
     str_fini(&left);
 }
