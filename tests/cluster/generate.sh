@@ -56,6 +56,8 @@ windows() { sed 's/$/\r/' "$work/prompts" >"$work/windows" && cmp <(write --prom
 check "a file of prompts from Windows is the same" windows
 bytes() { printf 'a\xff\n' >"$work/bytes" && write --prompts "$work/bytes" --tokens 1 | grep -qF $'{"prompt":"a\xEF\xBF\xBD",'; }
 check "a prompt that is no UTF-8 is told all the same" bytes
+check "a prompt beside a file of prompts is refused" refuses "--prompt and --prompts exclude each other" "$bin/pcp" generate \
+    --checkpoint "$work/run" --prompt "The " --prompts "$work/prompts"
 check "a bias of a token that the model has not is refused" refuses "pcp generate: --bias: token 256" "$bin/pcp" generate \
     --checkpoint "$work/run" --bias 256=1
 check "a prompt that does not fit is refused" refuses "the model's context has 32" "$bin/pcp" generate --checkpoint "$work/run" --no-slide \
