@@ -355,14 +355,16 @@ static void end_children(train_t *self)
 static void print_validation(const train_t *self)
 {
     long long of = (long long)self->prepared.validation_tokens, most = self->config.validate_tokens;
+    long long n = (long long)self->val_tokens;
+    bool sampled = most > 0 && of > most;
     printf("validation loss %.4f over ", self->val_loss);
-    if (most == 0 || of <= most)
-        printf("%lld tokens\n", of);
-    else if (self->val_tokens)
-        printf("%llu of %lld tokens, always the same (--validate-tokens)\n",
-               (unsigned long long)self->val_tokens, of);
+    if (n > 0 && n < of)
+        printf("%lld of %lld tokens", n, of);
     else
-        printf("a sample of %lld tokens, always the same (--validate-tokens)\n", of);
+        printf("%s%lld tokens", n > 0 ? "" : sampled ? "a sample of " : "whole batches of ", of);
+    puts(sampled           ? ", always the same (--validate-tokens)"
+         : n > 0 && n < of ? ", in whole batches"
+                           : "");
 }
 
 static int report(train_t *self, err_t *err)

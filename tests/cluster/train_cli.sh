@@ -30,6 +30,8 @@ train_well() { train first >"$work/first.txt" 2>"$work/first.err" || { tail -n 1
 check "pcp train ends well" train_well
 check "the loss falls" loss_fell "$work/first.txt"
 check "a validation loss is printed" grep -q '^validation loss [0-9.]* ' "$work/first.txt"
+in_part() { read -r of n m < <(sed -n 's/^validation loss .* \(over\) \([0-9]*\) of \([0-9]*\) tokens, in whole batches$/\1 \2 \3/p' "$work/first.txt") && [ "$of" ] && [ "$n" -lt "$m" ]; }
+check "over what was read of the split, not all of it" in_part
 check "a checkpoint is written" test -s "$work/first/checkpoint/latest/model.safetensors"
 check "nothing is left running" no_orphans
 no_sockets() { # of a run, in the short-named directory that they are in
