@@ -29,7 +29,7 @@ typedef struct {
 
 #define AT(key) offsetof(options_t, key)
 static const config_field_t own_fields[] = {
-    CMD_SHEPHERD_FIELD(options_t, "ipc://runs/control"),
+    CMD_SHEPHERD_FIELD(options_t),
     CMD_KEY_FIELD(options_t),
     {"wait_ms", CONFIG_INT, AT(wait_ms), "5000", "how long the cluster may take to answer", 1,
      3600000, NULL, false},

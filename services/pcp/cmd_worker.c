@@ -20,7 +20,7 @@ typedef struct {
 } options_t;
 
 static const config_field_t fields[] = {
-    CMD_SHEPHERD_FIELD(options_t, "ipc://run/control"),
+    CMD_SHEPHERD_FIELD(options_t),
     CMD_KEY_FIELD(options_t),
     OUTPUT_FIELDS(options_t, ""),
     {"wait_ms", CONFIG_INT, offsetof(options_t, wait_ms), "5000",
