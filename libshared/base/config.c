@@ -140,6 +140,9 @@ static int parse_int(const config_field_t *f, const char *text, int64_t *out, er
     char *end;
     errno = 0;
     long long digits = strtoll(text, &end, 10);
+    if ((end == text || isspace((unsigned char)*text)) && f->words)
+        return err_set(err, ERR_ARG, "%s: \"%s\" is neither an integer nor \"%s\"", f->name, text,
+                       f->words);
     if (end == text || isspace((unsigned char)*text))
         return err_set(err, ERR_ARG, "%s: \"%s\" is not an integer", f->name, text);
     for (size_t i = 0; i < sizeof suffixes / sizeof *suffixes; i++) {

@@ -343,6 +343,8 @@ static void test_word(void **state)
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
         assert_int_equal(config_set(&one, &n, "replicas", wrong[i], &err), -1);
     assert_int_equal(n, 9);
+    config_set(&one, &n, "replicas", "all", &err);
+    assert_string_equal(err.text, "replicas: \"all\" is neither an integer nor \"auto\"");
     size_t size;
     FILE *out = open_memstream(&text, &size);
     config_help(&one, out);
