@@ -293,6 +293,15 @@ static int block_signals(void)
     return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 }
 
+/* It is our child: if it had ended we would know, so it begins still. */
+static void on_unreachable(void *state, const char *text)
+{
+    train_t *self = state;
+    (void)text;
+    if (!self->done && !self->failed && self->interrupts == 0)
+        progress_phase(&self->progress, "waiting for the shepherd");
+}
+
 static int watch(train_t *self, err_t *err)
 {
     char *control = mem_printf("ipc://%s/control", self->prepared.sockets);
@@ -303,7 +312,8 @@ static int watch(train_t *self, err_t *err)
                                 .routes = train_routes,
                                 .state = self,
                                 .on_welcome = on_welcome,
-                                .on_lost = on_lost};
+                                .on_lost = on_lost,
+                                .on_unreachable = on_unreachable};
     self->loop = zloop_new();
     zloop_set_nonstop(self->loop, true); /* signals arrive by descriptor */
     self->member = member_new(self->loop, &options, err);
