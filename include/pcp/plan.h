@@ -14,7 +14,7 @@ typedef struct pcp_plan pcp_plan_t;
 /* The graph's public functions as programs of their names, for a target: "cpu:x86-64-v3", "cpu:aarch64", "c:scalar",
  * "vulkan:spirv1.3", "cuda:sm_90", ... (`pcp devices` lists them), or a device of this machine as pcp_session_new
  * takes it ("cpu", "vulkan:1"). NULL: this machine's processor. The graph stays as it is. Tensors of one name are one tensor for all functions, so their types
- * must agree (PCP_ERROR_TYPE). Runs a C compiler (cc,
+ * must agree (PCP_ERROR_TYPE). Arguments with pcp.role "frozen" or "state:N" are parameters, "seed" batch. Runs a C compiler (cc,
  * or what PCP_CC names; glslc, nvcc, .. for other targets): seconds. PCP_ERROR_UNSUPPORTED: an op without a kernel,
  * or no such compiler. */
 pcp_plan_t *pcp_compile(const pcp_graph_t *graph, const char *target, pcp_error_t *error);

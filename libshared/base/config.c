@@ -75,16 +75,16 @@ static size_t edit_distance(const char *a, const char *b)
     return result;
 }
 
+/* The field's name that most likely was meant: a third of the letters may be wrong. NULL: none is so near. */
 static const char *nearest_name(const config_table_t *table, const char *name)
 {
-    const char *best = "help"; /* every table has that one */
-    size_t best_distance = SIZE_MAX;
+    const char *best = NULL;
+    size_t limit = strlen(name) / 3, best_distance = limit > 0 ? limit : 1;
     for (size_t i = 0; i < table->n_fields; i++) {
         size_t d = edit_distance(name, table->fields[i].name);
-        if (d < best_distance) {
-            best_distance = d;
-            best = table->fields[i].name;
-        }
+        if (best ? d >= best_distance : d > best_distance) continue;
+        best_distance = d;
+        best = table->fields[i].name;
     }
     return best;
 }
@@ -100,13 +100,28 @@ static char *respell(const char *prefix, const char *name, char from, char to, b
     return text;
 }
 
+/* What an error says behind an unknown name: "; the nearest known one is --inner-steps", or nothing where none is near.
+ * Returns, caller frees. */
+static char *hint_at(const config_table_t *table, const char *name, const char *before, char dash,
+                     const char *behind)
+{
+    const char *near = nearest_name(table, name);
+    if (!near) return mem_strdup("");
+    char *spelled = respell(before, near, '_', dash, false);
+    char *hint = mem_printf("; the nearest known one is %s%s", spelled, behind);
+    free(spelled);
+    return hint;
+}
+
 /* ---- one value ---- */
 
 static int check_range(const config_field_t *f, double value, const char *text, err_t *err)
 {
     if (f->max <= f->min || (value >= f->min && value <= f->max)) return 0;
-    return err_set(err, ERR_ARG, "%s: %s is out of range (%.15g to %.15g)", f->name, text, f->min,
-                   f->max);
+    char *range = config_range(f);
+    err_set(err, ERR_ARG, "%s: %s is out of range (%s)", f->name, text, range);
+    free(range);
+    return -1;
 }
 
 static int parse_int(const config_field_t *f, const char *text, int64_t *out, err_t *err)
@@ -125,6 +140,9 @@ static int parse_int(const config_field_t *f, const char *text, int64_t *out, er
     char *end;
     errno = 0;
     long long digits = strtoll(text, &end, 10);
+    if ((end == text || isspace((unsigned char)*text)) && f->words)
+        return err_set(err, ERR_ARG, "%s: \"%s\" is neither an integer nor \"%s\"", f->name, text,
+                       f->words);
     if (end == text || isspace((unsigned char)*text))
         return err_set(err, ERR_ARG, "%s: \"%s\" is not an integer", f->name, text);
     for (size_t i = 0; i < sizeof suffixes / sizeof *suffixes; i++) {
@@ -226,8 +244,10 @@ int config_set(const config_table_t *table, void *target, const char *name, cons
 {
     const config_field_t *f = config_find(table, name);
     if (f) return set_field(f, target, value, err);
-    return err_set(err, ERR_ARG, "%s: unknown field; the nearest is %s", name,
-                   nearest_name(table, name));
+    char *hint = hint_at(table, name, "", '_', "");
+    err_set(err, ERR_ARG, "%s: unknown field%s", name, hint);
+    free(hint);
+    return -1;
 }
 
 /* As set_field; a secret may be in a file, where neither ps nor /proc shows it. */
@@ -278,9 +298,12 @@ static int set_from_json(const config_table_t *table, void *target, const char *
                          bool *seen, err_t *err)
 {
     const config_field_t *f = config_find(table, name);
-    if (!f)
-        return err_set(err, ERR_ARG, "unknown key \"%s\"; the nearest known one is \"%s\"", name,
-                       nearest_name(table, name));
+    if (!f) {
+        char *hint = hint_at(table, name, "\"", '_', "\"");
+        err_set(err, ERR_ARG, "unknown key \"%s\"%s", name, hint);
+        free(hint);
+        return -1;
+    }
     if (seen[f - table->fields]) return err_set(err, ERR_ARG, "key \"%s\" is given twice", name);
     seen[f - table->fields] = true;
     if (json_is_null(value) && f->kind == CONFIG_STRING && !f->fallback) {
@@ -398,10 +421,9 @@ static int read_flag(const config_table_t *table, walk_t *walk, const char *name
     } else if (!f && strcmp(name, "config") == 0) {
         return want_value(walk, flag, inline_value, &walk->file, err);
     } else if (!f) {
-        char *near = respell("--", nearest_name(table, name), '_', '-', false);
-        err_set(err, ERR_ARG, "%s: unknown flag; the nearest known one is %s (see --help)", flag,
-                near);
-        free(near);
+        char *hint = hint_at(table, name, "--", '-', "");
+        err_set(err, ERR_ARG, "%s: unknown flag%s (see --help)", flag, hint);
+        free(hint);
         return -1;
     } else if (f->kind == CONFIG_BOOL) {
         if (inline_value) a.value = inline_value;

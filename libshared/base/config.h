@@ -3,8 +3,8 @@
  *
  * Precedence: flag (--inner-steps 50) over environment (PCP_INNER_STEPS) over file
  * ({"inner_steps": 50}) over the row's default. Unknown flags and keys are errors that name the
- * nearest known one. Nested objects in the file are joined with '_': {"outer": {"lr": 0.7}} sets
- * outer_lr. One thread at a time. */
+ * nearest known one, if one is near. Nested objects in the file are joined with '_':
+ * {"outer": {"lr": 0.7}} sets outer_lr. One thread at a time. */
 #ifndef BASE_CONFIG_H
 #define BASE_CONFIG_H
 
@@ -75,8 +75,8 @@ typedef struct {
  * names the file when `file` is NULL and the table has no field of that name. An empty environment
  * variable counts as unset. At --help and its like reading stops: only defaults are set, *args says so.
  * Without `args`, words that are no flags are errors. ERR_ARG names source, field, value, range or
- * nearest name; ERR_PARSE file:line:column; ERR_IO the file. Free target with config_fini, also
- * after an error, and args (zeroed on error) with config_args_fini. */
+ * nearest name, if one is near; ERR_PARSE file:line:column; ERR_IO the file. Free target with
+ * config_fini, also after an error, and args (zeroed on error) with config_args_fini. */
 int config_load(const config_table_t *table, void *target, const char *file, int argc, char **argv,
                 config_args_t *args, err_t *err);
 
@@ -90,6 +90,9 @@ const config_field_t *config_find(const config_table_t *table, const char *name)
 
 /* The letter that stands for a field's flag in all programs: 'o' for "output"; '\0': it has none. */
 char config_letter(const config_field_t *field);
+
+/* What numbers of a field with max > min may be: "0 to 0.999". Returns, caller frees. */
+char *config_range(const config_field_t *field);
 
 /* A yes-or-no flag that is on where nobody says anything: --no-flag turns it off. */
 bool config_on(const config_field_t *field);

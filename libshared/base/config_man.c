@@ -93,7 +93,11 @@ static void put_field(const config_field_t *f, FILE *out)
         for (const char *p = f->name; *p; p++) fputs(*p == '_' ? "\\-" : (char[]){*p, '\0'}, out);
         fputs(": off)", out);
     }
-    if (f->max > f->min) fprintf(out, "\n(%.15g to %.15g)", f->min, f->max);
+    if (f->max > f->min) {
+        char *range = config_range(f);
+        fprintf(out, "\n(%s)", range);
+        free(range);
+    }
     fputc('\n', out);
 }
 

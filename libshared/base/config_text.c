@@ -2,8 +2,10 @@
 #include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 
 #include "base/config.h"
+#include "base/mem.h"
 #include "base/str.h"
 #include "base/version.h"
 
@@ -16,15 +18,14 @@ static void add_quoted(str_t *out, const char *text)
     json_decref(value);
 }
 
-/* The shortest decimal that reads back to the same double. */
-static void add_float(str_t *out, double value)
+char *config_range(const config_field_t *field)
 {
-    char text[40];
-    for (int digits = 1; digits <= 17; digits++) {
-        snprintf(text, sizeof text, "%.*g", digits, value);
-        if (strtod(text, NULL) == value) break;
-    }
-    str_add(out, text);
+    str_t out = {0};
+    if (field->kind == CONFIG_INT) return mem_printf("%.0f to %.0f", field->min, field->max);
+    str_add_number(&out, field->min, 15);
+    str_add(&out, " to ");
+    str_add_number(&out, field->max, 15);
+    return out.at;
 }
 
 static void add_value(str_t *out, const config_field_t *f, const void *at, bool mask)
@@ -38,7 +39,7 @@ static void add_value(str_t *out, const config_field_t *f, const void *at, bool 
         else
             str_addf(out, "%lld", (long long)*(const int64_t *)at);
         break;
-    case CONFIG_FLOAT: add_float(out, *(const double *)at); break;
+    case CONFIG_FLOAT: str_add_number(out, *(const double *)at, 1); break;
     case CONFIG_STRING:
     case CONFIG_ENUM:
         text = *(char *const *)at;
@@ -61,11 +62,41 @@ char *config_print(const config_table_t *table, const void *target, bool mask)
 }
 
 /* On its line: a line's end is written as in JSON. */
-static void help_default(const char *text, FILE *out)
+static void add_default(str_t *out, const char *text)
 {
-    fputs(" [", out);
-    for (; *text; text++) fputs(*text == '\n' ? "\\n" : (char[]){*text, '\0'}, out);
-    fputc(']', out);
+    str_add(out, " [");
+    for (; *text; text++) str_add(out, *text == '\n' ? "\\n" : (char[]){*text, '\0'});
+    str_add(out, "]");
+}
+
+enum { INDENT = 34, NARROW_INDENT = 6, NARROW = 72 };
+
+/* Columns of the terminal that `out` is; 0: it is none, and its reader wants whole lines. */
+static size_t columns_of(FILE *out)
+{
+    struct winsize size;
+    return ioctl(fileno(out), TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;
+}
+
+/* What stands beside a flag, in lines of so many columns; of a narrow terminal below it. */
+static void put_beside(const char *flag, const char *text, size_t columns, FILE *out)
+{
+    size_t indent = columns > 0 && columns < NARROW ? NARROW_INDENT : INDENT, at = indent;
+    fprintf(out, "%-*s", (int)indent, flag);
+    if (strlen(flag) >= indent) fprintf(out, "\n%*s", (int)indent, "");
+    for (size_t n; *text; text += n) {
+        n = strspn(text, " ");
+        n += strcspn(text + n, " ");
+        if (columns > 0 && at > indent && at + n > columns) {
+            fprintf(out, "\n%*s", (int)indent, "");
+            text += strspn(text, " ");
+            at = indent;
+            n = strcspn(text, " ");
+        }
+        fwrite(text, 1, n, out);
+        at += n;
+    }
+    fputc('\n', out);
 }
 
 /* "--some-name", with words before the name. */
@@ -75,38 +106,40 @@ static void put_flag(const config_field_t *f, const char *before, FILE *out)
     for (const char *p = f->name; *p; p++) fputc(*p == '_' ? '-' : *p, out);
 }
 
-static void help_field(const config_field_t *f, FILE *out)
+static void help_field(const config_field_t *f, size_t columns, FILE *out)
 {
     static const char *const kinds[] = {"", "INT", "NUMBER", "TEXT", ""};
-    str_t left = {0};
+    str_t left = {0}, right = {0};
     str_add(&left, "  ");
     if (config_letter(f)) str_addf(&left, "-%c, ", config_letter(f));
     str_add(&left, "--");
+    size_t name = left.n, n_name = strlen(f->name);
     for (const char *p = f->name; *p; p++) str_addf(&left, "%c", *p == '_' ? '-' : *p);
     if (f->kind != CONFIG_BOOL)
         str_addf(&left, " %s", f->kind == CONFIG_ENUM ? f->words : kinds[f->kind]);
     if (f->kind == CONFIG_INT && f->words) str_addf(&left, "|%s", f->words);
-    fprintf(out, "%-34s%s%s", str_text(&left),
-            left.n > 33 ? "\n                                  " : "", f->help ? f->help : "");
-    if (f->fallback && *f->fallback) help_default(f->fallback, out);
-    if (config_on(f)) {
-        fputs(" (", out);
-        put_flag(f, "no-", out);
-        fputs(": off)", out);
+    str_add(&right, f->help ? f->help : "");
+    if (f->fallback && *f->fallback) add_default(&right, f->fallback);
+    if (config_on(f)) str_addf(&right, " (--no-%.*s: off)", (int)n_name, left.at + name);
+    if (f->max > f->min) {
+        char *range = config_range(f);
+        str_addf(&right, " (%s)", range);
+        free(range);
     }
-    if (f->max > f->min) fprintf(out, " (%.15g to %.15g)", f->min, f->max);
-    fputc('\n', out);
+    put_beside(left.at, right.at, columns, out);
     str_fini(&left);
+    str_fini(&right);
 }
 
 void config_help(const config_table_t *table, FILE *out)
 {
+    size_t columns = columns_of(out);
     if (table->usage) fprintf(out, "%s\n\n", table->usage);
     fprintf(out, "Flags [default] (range):\n");
-    for (size_t i = 0; i < table->n_fields; i++) help_field(&table->fields[i], out);
-    fprintf(out, "%-34sread settings from a JSON file\n", "  --config FILE");
-    fprintf(out, "%-34sthis text; --help-man: as a page for man\n", "  --help, -h");
-    fprintf(out, "%-34sthe version\n", "  --version");
+    for (size_t i = 0; i < table->n_fields; i++) help_field(&table->fields[i], columns, out);
+    put_beside("  --config FILE", "read settings from a JSON file", columns, out);
+    put_beside("  --help, -h", "this text; --help-man: as a page for man", columns, out);
+    put_beside("  --version", "the version", columns, out);
     if (!table->no_env)
         fprintf(out,
                 "\nA flag --some-name is also the file's key \"some_name\" and the environment's "

@@ -42,6 +42,16 @@ void str_addf(str_t *self, const char *format, ...)
     va_end(args);
 }
 
+void str_add_number(str_t *self, double x, int least)
+{
+    char text[40];
+    for (int digits = least; digits <= 17; digits++) {
+        snprintf(text, sizeof text, "%.*g", digits, x);
+        if (strtod(text, NULL) == x) break;
+    }
+    str_add(self, text);
+}
+
 void str_fini(str_t *self)
 {
     free(self->at);

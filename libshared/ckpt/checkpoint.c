@@ -87,6 +87,7 @@ static int verify_file(const char *path, const char *name, json_t *entry, err_t 
     if (!json_is_integer(bytes) || !json_is_string(hash))
         return err_set(err, ERR_CORRUPT, CKPT_MANIFEST ": the entry of \"%.200s\" is damaged",
                        name);
+    if (ckpt_is_regular(path, err) < 0) return -1;
     int64_t size = file_size(path);
     char actual[HASH_HEX];
     if (size < 0) return err_set(err, ERR_IO, "%s: missing or unreadable", path);
@@ -266,6 +267,11 @@ const char *checkpoint_hash(const checkpoint_t *self)
 const char *checkpoint_seal(const checkpoint_t *self)
 {
     return json_string_value(json_object_get(self->manifest, "seal"));
+}
+
+const json_t *ckpt_manifest(const checkpoint_t *self)
+{
+    return self->manifest;
 }
 
 int64_t checkpoint_bytes(const checkpoint_t *self)

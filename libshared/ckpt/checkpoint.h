@@ -131,8 +131,9 @@ int checkpoint_sweep(const char *root, err_t *err);
  * are gone, also after an error; caller finishes it. */
 int checkpoint_prune(const char *root, int keep, checkpoint_list_t *removed, err_t *err);
 
-/* The parameters as one safetensors file; the whole round as another directory. ERR_IO; ERR_ARG:
- * the directory holds a checkpoint already. */
+/* The parameters as one safetensors file; the whole round as another directory: the manifest and the
+ * files that it names, and nothing else that lies there. ERR_IO; ERR_ARG: the directory holds a
+ * checkpoint already. */
 int checkpoint_export(const checkpoint_t *self, const char *file, err_t *err);
 int checkpoint_copy(const checkpoint_t *self, const char *dir, err_t *err);
 

@@ -19,6 +19,16 @@ bool ckpt_is_file_name(const char *name)
     return n > 0 && n <= 200 && name[0] != '.' && !strchr(name, '/');
 }
 
+int ckpt_is_regular(const char *path, err_t *err)
+{
+    if (!file_is_special(path)) return 0;
+    return err_set(
+        err, ERR_CORRUPT,
+        "%s: is a device, pipe or socket, a checkpoint has regular files: fetch this one "
+        "again",
+        path);
+}
+
 bool ckpt_is_round_name(const char *name)
 {
     int used = 0, more = 0;
@@ -122,7 +132,7 @@ json_t *ckpt_read_manifest(const char *dir, err_t *err)
 {
     char *path = mem_printf("%s/" CKPT_MANIFEST, dir);
     size_t n;
-    char *text = file_read(path, &n, err);
+    char *text = ckpt_is_regular(path, err) < 0 ? NULL : file_read(path, &n, err);
     json_error_t at;
     json_t *manifest = text ? json_loadb(text, n, JSON_REJECT_DUPLICATES, &at) : NULL;
     int rc = json_is_object(manifest) ? verify_manifest(path, manifest, err) : -1;

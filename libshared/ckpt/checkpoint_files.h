@@ -9,6 +9,7 @@
 
 #include "base/err.h"
 #include "base/hash.h"
+#include "ckpt/checkpoint.h"
 
 #define CKPT_MANIFEST "manifest.json"
 #define CKPT_PARAMS "model.safetensors"
@@ -39,6 +40,13 @@ int ckpt_set_latest(const char *root, const char *name, err_t *err);
 /* The manifest of a directory: an object, its own check right. Returns, caller decrefs; NULL with
  * ERR_IO or ERR_CORRUPT. */
 json_t *ckpt_read_manifest(const char *dir, err_t *err);
+
+/* An open checkpoint's; borrowed. */
+const json_t *ckpt_manifest(const checkpoint_t *self);
+
+/* A file of a checkpoint is a regular one, or a link to one; from a pipe a reader would wait for ever.
+ * ERR_CORRUPT; 0 also where there is none. */
+int ckpt_is_regular(const char *path, err_t *err);
 
 /* The hash of everything in a manifest but its "check" and its "seal", which signs that hash. */
 void ckpt_manifest_check(const json_t *manifest, char hex[HASH_HEX]);

@@ -218,27 +218,30 @@ int checkpoint_export(const checkpoint_t *self, const char *file, err_t *err)
     return rc;
 }
 
+/* The file `name` of a checkpoint's directory into another one. */
+static int copy_named(const char *source, const char *name, const char *dir, err_t *err)
+{
+    char *from = mem_printf("%s/%s", source, name), *to = mem_printf("%s/%s", dir, name);
+    int rc = copy_file(from, to, err);
+    free(from);
+    free(to);
+    return rc;
+}
+
 int checkpoint_copy(const checkpoint_t *self, const char *dir, err_t *err)
 {
-    const char *source = checkpoint_path(self);
+    const char *source = checkpoint_path(self), *name;
     char *manifest = mem_printf("%s/" CKPT_MANIFEST, dir);
-    DIR *entries = opendir(source);
-    int rc = entries ? 0 : err_set_errno(err, "%s", source);
-    if (rc == 0 && file_exists(manifest))
-        rc = err_set(err, ERR_ARG, "%s: a checkpoint is there already", dir);
+    json_t *files = json_object_get(ckpt_manifest(self), "files"), *entry;
+    int rc = 0;
+    if (file_exists(manifest)) rc = err_set(err, ERR_ARG, "%s: a checkpoint is there already", dir);
     if (rc == 0) rc = file_make_dirs(dir, err);
-    for (struct dirent *e; rc == 0 && (e = readdir(entries));) {
-        if (!ckpt_is_file_name(e->d_name) || strcmp(e->d_name, CKPT_MANIFEST) == 0) continue;
-        char *from = mem_printf("%s/%s", source, e->d_name);
-        char *to = mem_printf("%s/%s", dir, e->d_name);
-        rc = copy_file(from, to, err);
-        free(from);
-        free(to);
+    json_object_foreach(files, name, entry)
+    {
+        if (rc == 0) rc = copy_named(source, name, dir, err);
     }
-    char *last = mem_printf("%s/" CKPT_MANIFEST, source); /* it makes the copy a checkpoint */
-    if (rc == 0) rc = copy_file(last, manifest, err);
-    free(last);
-    if (entries) closedir(entries);
+    /* It makes the copy a checkpoint. */
+    if (rc == 0) rc = copy_named(source, CKPT_MANIFEST, dir, err);
     free(manifest);
     return rc;
 }

@@ -26,6 +26,7 @@ struct packed_file {
     const packing_t *packing;
     uint64_t n_done; /* bytes of the file that were taken in */
     bool open;       /* a member or frame has begun and not ended */
+    bool some;       /* members have ended before */
     bool ended;      /* the file has */
     z_stream gzip;
     ZSTD_DStream *zstd;
@@ -59,7 +60,12 @@ static int begin_gzip(packed_file_t *self, err_t *err)
 static int unpack_gzip(packed_file_t *self, uint8_t *to, size_t n, size_t *got, err_t *err)
 {
     z_stream *z = &self->gzip;
-    if (!self->open) inflateReset(z);
+    if (!self->open) {
+        /* Zeros behind a member are padding, as tapes and disks add it. */
+        while (self->some && self->at < self->n && self->in[self->at] == 0) self->at++;
+        if (self->at == self->n) return 0;
+        inflateReset(z);
+    }
     self->open = true;
     z->next_in = self->in + self->at;
     z->avail_in = (unsigned)(self->n - self->at);
@@ -68,7 +74,7 @@ static int unpack_gzip(packed_file_t *self, uint8_t *to, size_t n, size_t *got, 
     int rc = inflate(z, Z_NO_FLUSH);
     self->at = self->n - z->avail_in;
     *got = n - z->avail_out;
-    if (rc == Z_STREAM_END) self->open = false;
+    if (rc == Z_STREAM_END) self->open = false, self->some = true;
     if (rc == Z_OK || rc == Z_STREAM_END || rc == Z_BUF_ERROR) return 0;
     return damaged(self, z->msg ? z->msg : "zlib", err);
 }

@@ -63,7 +63,7 @@ typedef struct {
 } ir_value_t;
 
 struct ir_fn {
-    const char *name;
+    const char *name; /* ir_fn_rename gives another one */
     bool is_private;
     ir_module_t *module;
     ir_region_t *body;        /* arguments are the parameters, results the returned values */
@@ -74,6 +74,7 @@ struct ir_fn {
     uint32_t n_value, value_space;
     ir_region_t *cursor; /* where the builder appends */
     err_t err;           /* first error of the builder; sticky (ir/build.h) */
+    ir_fn_t *next_named; /* in a chain of the module's table of names; NULL: the last */
 };
 
 struct ir_module {
@@ -81,20 +82,23 @@ struct ir_module {
     spill_t *spill;   /* data of large constants; NULL: there are none */
     const char *name; /* may be NULL */
     ir_attrs_t attrs;
-    ir_fn_t **fn;
+    ir_fn_t **fn; /* ir_fn_new, ir_module_remove and ir_module_replace change the list */
     int n_fn, fn_space;
+    ir_fn_t **named;   /* fn_space chains by names; NULL: no function yet */
     const char *notes; /* lines about what the parser left out or took otherwise; NULL: none */
 };
 
 ir_module_t *ir_module_new(void);
 void ir_module_destroy(ir_module_t **self_p);
-ir_fn_t *ir_module_find(const ir_module_t *self, const char *name); /* NULL if absent */
+/* The first of this name; NULL: there is none. A look into a table. */
+ir_fn_t *ir_module_find(const ir_module_t *self, const char *name);
 /* The function named main, else the only public one, else the only one; NULL (ERR_ARG) if none. */
 ir_fn_t *ir_module_entry(const ir_module_t *self, err_t *err);
 void ir_module_remove(ir_module_t *self, const ir_fn_t *fn);
 
 /* A new function with parameters and an empty body; the cursor stands in the body. */
 ir_fn_t *ir_fn_new(ir_module_t *module, const char *name, int n_param, const ir_type_t *params);
+void ir_fn_rename(ir_fn_t *self, const char *name); /* copied */
 ir_val_t ir_fn_param(const ir_fn_t *self, int i);
 /* Set the returned values and give result_attrs room. Returns -1 with the sticky error, if any. */
 int ir_fn_finish(ir_fn_t *self, int n_result, const ir_val_t *results, err_t *err);

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "ir/ir.h"
+#include "ir/functions.h"
 
 ir_module_t *ir_module_new(void)
 {
@@ -21,62 +21,12 @@ void ir_module_destroy(ir_module_t **self_p)
     *self_p = NULL;
 }
 
-ir_fn_t *ir_module_find(const ir_module_t *self, const char *name)
-{
-    for (int i = 0; i < self->n_fn; i++)
-        if (strcmp(self->fn[i]->name, name) == 0) return self->fn[i];
-    return NULL;
-}
-
-ir_fn_t *ir_module_entry(const ir_module_t *self, err_t *err)
-{
-    ir_fn_t *found = ir_module_find(self, "main");
-    if (found) return found;
-    int n_public = 0;
-    for (int i = 0; i < self->n_fn; i++) {
-        if (self->fn[i]->is_private) continue;
-        found = self->fn[i];
-        n_public++;
-    }
-    if (n_public == 1) return found;
-    if (self->n_fn == 1) return self->fn[0];
-    err_set(err, ERR_ARG, "the module has %d functions and none is called @main", self->n_fn);
-    return NULL;
-}
-
 /* Double an arena-owned array of pointers or values when it is full. */
 static void *grown(arena_t *arena, void *old, size_t n, size_t space, size_t size)
 {
     void *fresh = arena_alloc(arena, space * size);
     if (n) memcpy(fresh, old, n * size);
     return fresh;
-}
-
-static void add_fn(ir_module_t *self, ir_fn_t *fn)
-{
-    if (self->n_fn == self->fn_space) {
-        self->fn_space = self->fn_space ? 2 * self->fn_space : 8;
-        self->fn = grown(self->arena, self->fn, (size_t)self->n_fn, (size_t)self->fn_space,
-                         sizeof *self->fn);
-    }
-    self->fn[self->n_fn++] = fn;
-}
-
-void ir_module_remove(ir_module_t *self, const ir_fn_t *fn)
-{
-    for (int i = 0; i < self->n_fn; i++) {
-        if (self->fn[i] != fn) continue;
-        memmove(&self->fn[i], &self->fn[i + 1], sizeof *self->fn * (size_t)(self->n_fn - i - 1));
-        self->n_fn--;
-        return;
-    }
-}
-
-void ir_module_replace(ir_module_t *self, const ir_fn_t *old, ir_fn_t *fresh)
-{
-    ir_module_remove(self, fresh);
-    for (int i = 0; i < self->n_fn; i++)
-        if (self->fn[i] == old) self->fn[i] = fresh;
 }
 
 /* n new values; returns the first. */
@@ -146,7 +96,7 @@ ir_fn_t *ir_fn_new(ir_module_t *module, const char *name, int n_param, const ir_
     fn->body = ir_region_new(fn, n_param, params);
     fn->param_attrs = ARENA_ARRAY(module->arena, ir_attrs_t, n_param ? n_param : 1);
     fn->cursor = fn->body;
-    add_fn(module, fn);
+    ir_module_add(module, fn);
     return fn;
 }
 

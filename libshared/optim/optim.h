@@ -80,7 +80,8 @@ int optim_build_evaluation(ir_module_t *module, const char *name, err_t *err);
  *   state    `state:R`: result R of the entry is its value from the next step on (running statistics)
  *   batch    filled from the dataset
  *   seed     filled with bits made of the seed of the execution (runtime/exec.h), others each step
- *   scalar   `scalar:step` the number of the step, from 1; `scalar:lr` the learning rate of the step;
+ *   scalar   `scalar:step` the number of the step, from 1, since the optimizer's state was zero;
+ *            `scalar:lr` the learning rate of the step;
  *            `scalar:V` the number V. The program "loss" reads 0 for step and lr
  * The first three are kept side by side, as plans' role param: they travel, and checkpoints have
  * them. They are f32 there (f64 in f64 modules), whatever the model reads; integers up to 2^24. */

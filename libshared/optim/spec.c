@@ -122,17 +122,6 @@ static int by_name(const void *a, const void *b)
     return strcmp(((const number_t *)a)->name, ((const number_t *)b)->name);
 }
 
-/* The shortest decimal that reads back to the same double. */
-static void add_number(str_t *out, double x)
-{
-    char text[40];
-    for (int digits = 1; digits <= 17; digits++) {
-        snprintf(text, sizeof text, "%.*g", digits, x);
-        if (strtod(text, NULL) == x) break;
-    }
-    str_add(out, text);
-}
-
 char *train_spec_print(const train_spec_t *spec)
 {
     str_t out = {0};
@@ -142,7 +131,7 @@ char *train_spec_print(const train_spec_t *spec)
     for (int i = 0; i < N_NUMBER; i++) {
         if (!is_printed(&sorted[i], spec)) continue;
         str_addf(&out, "%s\"%s\":", out.n ? "," : "{", sorted[i].name);
-        add_number(&out, get(&sorted[i], spec));
+        str_add_number(&out, get(&sorted[i], spec), 1);
     }
     if (spec->memory_budget > 0)
         str_addf(&out, ",\"memory_budget\":%llu", (unsigned long long)spec->memory_budget);

@@ -146,7 +146,7 @@ static int name_fn(parser_t *p, const signature_t *s)
     if (names_find(&p->functions, s->name, n))
         return parse_fail(p, s->at, ERR_PARSE, "function @%.64s is defined twice", s->name);
     names_add(&p->functions, s->name, n, (ir_val_t)p->module->n_fn - 1, 1);
-    p->fn->name = s->name;
+    ir_fn_rename(p->fn, s->name);
     p->fn->is_private = s->is_private;
     p->fn->attrs = s->attrs;
     return 0;

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/index.h"
 #include "base/mem.h"
 #include "ir/op.h"
 #include "passes/passes.h"
@@ -86,24 +87,22 @@ static int rewrite(ir_clone_t *self, const ir_op_t *op, err_t *err)
 /* --- which functions stay --- */
 
 /* Note functions named by symbol attributes, also inside lists (called_computations = [@f]). */
-static void mark_symbols(const ir_module_t *module, const ir_attr_t *attrs, int n, bool *named)
+static void mark_symbols(const ir_attr_t *attrs, int n, index_t *named)
 {
     for (int i = 0; i < n; i++) {
         const ir_attr_t *a = &attrs[i];
-        if (a->kind == ATTR_LIST || a->kind == ATTR_DICT)
-            mark_symbols(module, a->items, a->n, named);
-        if (a->kind != ATTR_SYMBOL) continue;
-        for (int f = 0; f < module->n_fn; f++)
-            if (strcmp(module->fn[f]->name, a->text) == 0) named[f] = true;
+        if (a->kind == ATTR_LIST || a->kind == ATTR_DICT) mark_symbols(a->items, a->n, named);
+        if (a->kind == ATTR_SYMBOL && index_find(named, a->text, strlen(a->text)) < 0)
+            index_add(named, a->text, strlen(a->text), 0);
     }
 }
 
-static void mark_region(const ir_module_t *module, const ir_region_t *region, bool *named)
+static void mark_region(const ir_region_t *region, index_t *named)
 {
     for (int i = 0; i < region->n_op; i++) {
         const ir_op_t *op = region->op[i];
-        mark_symbols(module, op->attrs.at, op->attrs.n, named);
-        for (int r = 0; r < op->n_region; r++) mark_region(module, op->region[r], named);
+        mark_symbols(op->attrs.at, op->attrs.n, named);
+        for (int r = 0; r < op->n_region; r++) mark_region(op->region[r], named);
     }
 }
 
@@ -117,14 +116,15 @@ static void drop_unnamed(ir_module_t *module)
 {
     for (bool again = true; again;) {
         again = false;
-        bool *named = mem_calloc((size_t)module->n_fn + 1, sizeof *named);
-        for (int f = 0; f < module->n_fn; f++) mark_region(module, module->fn[f]->body, named);
+        index_t *named = index_new();
+        for (int f = 0; f < module->n_fn; f++) mark_region(module->fn[f]->body, named);
         for (int f = module->n_fn - 1; f >= 0; f--) {
-            if (named[f] || is_root(module, module->fn[f])) continue;
-            ir_module_remove(module, module->fn[f]);
+            const ir_fn_t *fn = module->fn[f];
+            if (index_find(named, fn->name, strlen(fn->name)) >= 0 || is_root(module, fn)) continue;
+            ir_module_remove(module, fn);
             again = true;
         }
-        free(named);
+        index_destroy(&named);
     }
 }
 

@@ -88,8 +88,11 @@ int checkpoint_now(const char *shepherd, const char *run, int64_t wait_ms, err_t
     free(id);
     if (rc < 0) return -1;
     if (!self.answered)
-        return err_set(err, ERR_NET, "no answer from the shepherd at %s within %lld ms", shepherd,
-                       (long long)wait_ms);
+        return err_set(
+            err, ERR_NET,
+            "no answer from the shepherd at %s within %lld ms: name a cluster's front, or "
+            "a run's shepherd, with --shepherd",
+            shepherd, (long long)wait_ms);
     if (self.refusal.code) return err_set(err, self.refusal.code, "%s", self.refusal.text);
     return 0;
 }

@@ -8,11 +8,12 @@
 /* What a subcommand returns, and pcp's exit status. */
 enum { CMD_OK = 0, CMD_FAILED = 1, CMD_USAGE = 2 };
 
-/* Where the cluster is: the same flag, and PCP_SHEPHERD, for all that talk to it. `type` has a
- * char *shepherd; a table without an environment says .env_field = "shepherd". */
-#define CMD_SHEPHERD_FIELD(type, fallback)                                                        \
+/* Where the cluster is: the same flag, PCP_SHEPHERD and default (where pcp-shepherd --cluster listens by
+ * itself) for all that talk to it. `type` has a char *shepherd; a table without an environment says
+ * .env_field = "shepherd". */
+#define CMD_SHEPHERD_FIELD(type)                                                                  \
     {                                                                                             \
-        "shepherd", CONFIG_STRING, offsetof(type, shepherd), fallback,                            \
+        "shepherd", CONFIG_STRING, offsetof(type, shepherd), "ipc://runs/control",                \
             "control endpoint of the cluster's front, or of the shepherd of a run; \"A,B\" with " \
             "stand-bys [PCP_SHEPHERD]",                                                           \
             0, 0, NULL, false                                                                     \

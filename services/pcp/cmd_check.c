@@ -27,7 +27,7 @@ static const config_field_t fields[] = {
 };
 static const config_table_t table = {
     .usage =
-        "usage: pcp check [options] FILE\n\n"
+        "usage: pcp check FILE [FLAGS]\n\n"
         "Runs the entry of each section of FILE and evaluates its checks: by the interpreter, or\n"
         "(--backend cpu) with what they check computed by a compiled plan.\n"
         "Each failed section is one line on stderr: where, what was found, what was expected.\n"

@@ -37,7 +37,7 @@ static const config_field_t fields[] = {
      "f32|bf16", false},
     {"shard_mb", CONFIG_INT, offsetof(options_t, shard_mb), "5000",
      "export --hf: a file of weights has about so many MB", 1, 1000000, NULL, false},
-    CMD_SHEPHERD_FIELD(options_t, "ipc://run/control"),
+    CMD_SHEPHERD_FIELD(options_t),
     CMD_KEY_FIELD(options_t),
     {"wait_ms", CONFIG_INT, offsetof(options_t, wait_ms), "5000",
      "now: how long the shepherd may take to answer", 1, 3600000, NULL, false},

@@ -103,6 +103,8 @@ static int read_text(job_t *job, const char *path, int64_t most, err_t *err)
     if (job->n_before) memcpy(job->tokens, before, job->n_before * sizeof *tokens);
     memcpy(job->tokens + job->n_before, tokens, n_text * sizeof *tokens);
     free(tokens);
+    if (job->n < 2)
+        return err_set(err, ERR_ARG, "%s: %zu tokens; at least 2 are needed", path, job->n);
     return scorer_check(job->scorer, job->tokens, job->n, err);
 }
 

@@ -257,6 +257,8 @@ static int generate(const void *options, const config_args_t *args, err_t *err)
     if (args->n_operands > 0)
         return err_set(err, ERR_ARG, "\"%s\" is no flag (try --help)", args->operands[0]);
     if (!o->checkpoint) return err_set(err, ERR_ARG, "no --checkpoint DIR given");
+    if (o->logprobs >= 0 && !o->json && !o->prompts)
+        return err_set(err, ERR_ARG, "--logprobs are shown in JSON: give --json, too");
     if (generate_lists(o, &lists, err) < 0) return -1;
     checkpoint_t *checkpoint = run_checkpoint_open(o->checkpoint, err);
     if (checkpoint) tell_which(o->checkpoint, checkpoint);

@@ -309,11 +309,9 @@ static int body(const void *options, const config_args_t *args, err_t *err)
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
         known |= strcmp(word, words[i].word) == 0 && n >= words[i].least && n <= words[i].most;
     if (!known)
-        return err_set(
-            err, ERR_ARG,
-            "\"%s\": want init, issue, cluster, show FILE, renew FILE..., revoke WHICH or "
-            "rotate begin|switch|end",
-            word);
+        return err_set(err, ERR_ARG,
+                       "say one of: init, issue, cluster, show FILE, renew FILE..., revoke WHICH, "
+                       "rotate begin|switch|end");
     const char *which = n > 0 ? args->operands[1] : NULL;
     if (read_until(&o, err) < 0) return -1;
     if (strcmp(word, "init") == 0) return init(&o, err);

@@ -150,6 +150,9 @@ static ir_module_t *make(const options_t *o, const config_args_t *args, err_t *e
     if (o->from && args->n_operands == 0) return make_from(o, err);
     if (o->weights || o->from)
         err_set(err, ERR_ARG, "--weights needs --from DIR, and --from no family");
+    else if (*word)
+        err_set(err, ERR_ARG, "\"%s\" is no family: give gpt2, llama or nanochat, or --from DIR",
+                word);
     else
         err_set(err, ERR_ARG, "name one family: gpt2, llama, nanochat; or give --from DIR");
     for (size_t i = 0; i < sizeof families / sizeof *families && !o->from && !o->weights; i++)

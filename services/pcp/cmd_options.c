@@ -70,12 +70,12 @@ static char *values_of(const config_field_t *f)
 {
     static const char *const kinds[] = {"true, false", "whole number", "number", "text", ""};
     str_t out = {0};
+    char *range = f->max > f->min ? config_range(f) : NULL;
     if (f->kind == CONFIG_ENUM)
         for (const char *p = f->words; *p; p++) str_addf(&out, *p == '|' ? ", " : "%c", *p);
-    else if (f->max > f->min)
-        str_addf(&out, "%.16g to %.16g", f->min, f->max);
     else
-        str_add(&out, kinds[f->kind]);
+        str_add(&out, range ? range : kinds[f->kind]);
+    free(range);
     if (f->kind == CONFIG_INT && f->words) str_addf(&out, ", %s", f->words);
     return out.at;
 }

@@ -29,7 +29,7 @@ typedef struct {
 
 #define AT(key) offsetof(options_t, key)
 static const config_field_t own_fields[] = {
-    CMD_SHEPHERD_FIELD(options_t, "ipc://runs/control"),
+    CMD_SHEPHERD_FIELD(options_t),
     CMD_KEY_FIELD(options_t),
     {"wait_ms", CONFIG_INT, AT(wait_ms), "5000", "how long the cluster may take to answer", 1,
      3600000, NULL, false},
@@ -116,7 +116,6 @@ static int submit_experiment(options_t *o, run_talk_t *talk, progress_t *progres
 {
     scratch_t files = {0};
     train_prepared_t prepared = {0};
-    if (train_config_check(&o->train, err) < 0) return -1;
     scratch_sweep("/tmp", "submit"); /* of those that were killed */
     if (scratch_make(&files, "/tmp", "submit", err) < 0) return -1;
     free(o->train.run_dir);
@@ -349,6 +348,8 @@ static int perform(options_t *o, Msg__RunAsk__Verb verb, const config_args_t *ar
         free(o->train.model);
         o->train.model = mem_strdup(what);
     }
+    if (submits && !(what && is_directory(what)) && train_config_check(&o->train, err) < 0)
+        return -1;
     if (cmd_key(o->key_file, err) < 0) return -1;
     run_talk_t *talk = run_talk_new(o->shepherd, o->wait_ms, err);
     if (!talk) return -1;

@@ -298,6 +298,15 @@ static int block_signals(void)
     return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 }
 
+/* It is our child: if it had ended we would know, so it begins still. */
+static void on_unreachable(void *state, const char *text)
+{
+    train_t *self = state;
+    (void)text;
+    if (!self->done && !self->failed && self->interrupts == 0)
+        progress_phase(&self->progress, "waiting for the shepherd");
+}
+
 static int watch(train_t *self, err_t *err)
 {
     char *control = mem_printf("ipc://%s/control", self->prepared.sockets);
@@ -308,7 +317,8 @@ static int watch(train_t *self, err_t *err)
                                 .routes = train_routes,
                                 .state = self,
                                 .on_welcome = on_welcome,
-                                .on_lost = on_lost};
+                                .on_lost = on_lost,
+                                .on_unreachable = on_unreachable};
     self->loop = zloop_new();
     zloop_set_nonstop(self->loop, true); /* signals arrive by descriptor */
     self->member = member_new(self->loop, &options, err);
@@ -360,14 +370,16 @@ static void end_children(train_t *self)
 static void print_validation(const train_t *self)
 {
     long long of = (long long)self->prepared.validation_tokens, most = self->config.validate_tokens;
+    long long n = (long long)self->val_tokens;
+    bool sampled = most > 0 && of > most;
     printf("validation loss %.4f over ", self->val_loss);
-    if (most == 0 || of <= most)
-        printf("%lld tokens\n", of);
-    else if (self->val_tokens)
-        printf("%llu of %lld tokens, always the same (--validate-tokens)\n",
-               (unsigned long long)self->val_tokens, of);
+    if (n > 0 && n < of)
+        printf("%lld of %lld tokens", n, of);
     else
-        printf("a sample of %lld tokens, always the same (--validate-tokens)\n", of);
+        printf("%s%lld tokens", n > 0 ? "" : sampled ? "a sample of " : "whole batches of ", of);
+    puts(sampled           ? ", always the same (--validate-tokens)"
+         : n > 0 && n < of ? ", in whole batches"
+                           : "");
 }
 
 static int report(train_t *self, err_t *err)

@@ -20,7 +20,7 @@ typedef struct {
 } options_t;
 
 static const config_field_t fields[] = {
-    CMD_SHEPHERD_FIELD(options_t, "ipc://run/control"),
+    CMD_SHEPHERD_FIELD(options_t),
     CMD_KEY_FIELD(options_t),
     OUTPUT_FIELDS(options_t, ""),
     {"wait_ms", CONFIG_INT, offsetof(options_t, wait_ms), "5000",
@@ -181,8 +181,11 @@ static int converse(ask_t *self, const options_t *options, err_t *err)
     if (rc < 0) return -1;
     if (self->error) return err_set(err, ERR_STATE, "%s", self->error);
     if (!self->answered)
-        return err_set(err, ERR_NET, "no answer from the shepherd at %s within %lld ms",
-                       options->shepherd, (long long)options->wait_ms);
+        return err_set(
+            err, ERR_NET,
+            "no answer from the shepherd at %s within %lld ms: name a cluster's front, or "
+            "a run's shepherd, with --shepherd",
+            options->shepherd, (long long)options->wait_ms);
     if (self->open)
         return err_set(err, ERR_NET, "%u supervisors have not answered within %lld ms", self->open,
                        (long long)options->wait_ms);

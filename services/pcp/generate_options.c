@@ -10,11 +10,12 @@
 #include "infer/writer.h"
 
 #define AT(name) offsetof(generate_options_t, name)
+#define NO_PROMPT "\n" /* that of who gives none: a text begins */
 #define BETWEEN "\036" /* of values of one flag; a record separator, which no text has */
 static const config_field_t fields[] = {
     {"checkpoint", CONFIG_STRING, AT(checkpoint), NULL,
      "a run's directory, its checkpoints' (the newest is taken) or one of them", 0, 0, NULL, false},
-    {"prompt", CONFIG_STRING, AT(prompt), "\n", "text to go on from", 0, 0, NULL, false},
+    {"prompt", CONFIG_STRING, AT(prompt), NO_PROMPT, "text to go on from", 0, 0, NULL, false},
     {"prompts", CONFIG_STRING, AT(prompts), NULL,
      "file of prompts, one a line: a line of JSON for each, in order", 0, 0, NULL, false},
     {"tokens", CONFIG_INT, AT(tokens), "200", "tokens to write", 1, 1e9, NULL, false},
@@ -129,6 +130,11 @@ int generate_lists(const generate_options_t *o, generate_lists_t *lists, err_t *
 {
     *lists = (generate_lists_t){0};
     int status = 0;
+    if (o->prompts && strcmp(o->prompt, NO_PROMPT) != 0)
+        return err_set(err, ERR_ARG,
+                       "--prompt and --prompts exclude each other: give --prompt alone, or add its "
+                       "text to %s as a line and leave --prompt out",
+                       o->prompts);
     if (o->prompts) {
         status = read_prompts(o->prompts, lists, err);
     } else {

@@ -4,6 +4,7 @@
 #include <string.h>
 #include <yaml.h>
 
+#include "base/str.h"
 #include "pcp/output.h"
 
 /* Would a reader take these letters for a number, a truth, nothing, or a time, if they stood there plain? */
@@ -33,11 +34,13 @@ static void string(yaml_emitter_t *to, const char *text)
 /* With a point, also where there is an exponent: readers of 1.1 want one. */
 static void real(yaml_emitter_t *to, double value)
 {
-    char digits[40], text[48];
-    snprintf(digits, sizeof digits, "%.17g", value);
-    size_t n = strcspn(digits, "e");
-    bool point = memchr(digits, '.', n) != NULL;
-    snprintf(text, sizeof text, "%.*s%s%s", (int)n, digits, point ? "" : ".0", digits + n);
+    char text[48];
+    str_t digits = {0};
+    str_add_number(&digits, value, 15);
+    size_t n = strcspn(digits.at, "e");
+    bool point = memchr(digits.at, '.', n) != NULL;
+    snprintf(text, sizeof text, "%.*s%s%s", (int)n, digits.at, point ? "" : ".0", digits.at + n);
+    str_fini(&digits);
     scalar(to, text, YAML_PLAIN_SCALAR_STYLE);
 }
 

@@ -56,8 +56,14 @@ windows() { sed 's/$/\r/' "$work/prompts" >"$work/windows" && cmp <(write --prom
 check "a file of prompts from Windows is the same" windows
 bytes() { printf 'a\xff\n' >"$work/bytes" && write --prompts "$work/bytes" --tokens 1 | grep -qF $'{"prompt":"a\xEF\xBF\xBD",'; }
 check "a prompt that is no UTF-8 is told all the same" bytes
+check "a prompt beside a file of prompts is refused" refuses "--prompt and --prompts exclude each other" "$bin/pcp" generate \
+    --checkpoint "$work/run" --prompt "The " --prompts "$work/prompts"
+check "so are log-probabilities that nothing would show" refuses "--logprobs are shown in JSON: give --json" "$bin/pcp" generate \
+    --checkpoint "$work/run" --logprobs 2
 check "a bias of a token that the model has not is refused" refuses "pcp generate: --bias: token 256" "$bin/pcp" generate \
     --checkpoint "$work/run" --bias 256=1
+: >"$work/empty.txt"
+check "a text to evaluate that is empty is named" refuses "empty.txt: 0 tokens" "$bin/pcp" eval --checkpoint "$work/run" "$work/empty.txt"
 check "a prompt that does not fit is refused" refuses "the model's context has 32" "$bin/pcp" generate --checkpoint "$work/run" --no-slide \
     --prompt "0123456789012345678901234567890123456789"
 check "or its beginning is forgotten" test "$(write --prompt "0123456789012345678901234567890123456789" --tokens 40 | wc -c)" -ge 80

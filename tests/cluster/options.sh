@@ -28,4 +28,8 @@ fresh() { diff docs/options.md <("$bin/pcp" options) || { echo "write it anew: b
 check "docs/options.md is what pcp options prints" fresh
 check "every option of pcp train is on the page" diff <(sed 's/^--//; s/ .*//; s/-/_/g' "$work/train" | grep -vxE 'config|version' | sort -u) \
     <(sed -n 's/^| \([a-z0-9_]*\) .*/\1/p' docs/options.md | grep -vx option | sort -u)
+
+where() { "$bin/pcp" "$1" --help | grep -A 1 -e '--shepherd TEXT' | grep -o '\[ipc:[^]]*\]'; }
+together() { [ -n "$(where run)" ] && [ "$(where run)" = "$(where worker)" ] && [ "$(where run)" = "$(where checkpoint)" ]; }
+check "who asks a cluster asks at the same place by default" together
 tap_done

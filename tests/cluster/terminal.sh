@@ -29,5 +29,16 @@ check "the terminal shows how far its initial values are" bash -c "grep -q 'maki
 "$bin/pcp" train "$work/large.mlir" --data "$work/text.txt" --tokenizer byte --prepare-only --run-dir "$work/log.run" >"$work/log"
 check "a log has a line for that, and no escape sequence" bash -c \
     "grep -q '^making the initial values of' '$work/log' && ! grep -q \$'\x1b' '$work/log'"
+
+# --- help: of flags in lines that fit, the same words as in a pipe ---
+words() { sed 's/ /\n/g' | grep .; }
+flags() { sed '0,/^Flags/d; /^$/,$d'; }
+wraps() { # COLUMNS
+    script -qefc "stty cols $1; $bin/pcp train --help" /dev/null </dev/null | tr -d '\r' | flags >"$work/help"
+    "$bin/pcp" train --help | flags >"$work/help.piped"
+    cmp <(words <"$work/help") <(words <"$work/help.piped") && awk -v most="$1" 'length > most { print; bad = 1 } END { exit bad || NR < 100 }' "$work/help"
+}
+check "help on 60 columns" wraps 60
+check "help on 80 columns" wraps 80
 check "nothing is left running" eventually 60 no_orphans
 tap_done

@@ -31,6 +31,8 @@ told() { # COMMAND: it names the endpoint within 2 s
 }
 check "pcp run names it" told "$bin/pcp" run list --shepherd tcp://127.0.0.1:9
 check "pcp worker names it" told "$bin/pcp" worker list --shepherd tcp://127.0.0.1:9
+at_once() { SECONDS=0; refuses "no model given" "$bin/pcp" run submit --shepherd tcp://127.0.0.1:9 && [ "$SECONDS" -lt 4 ]; }
+check "what is wrong without anybody's answer is told at once" at_once
 check "pcp checkpoint names it" told "$bin/pcp" checkpoint now --shepherd tcp://127.0.0.1:9
 
 # Who is told of an aggregator where none is.

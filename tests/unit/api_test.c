@@ -4,6 +4,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -370,6 +371,33 @@ static void test_refusals(void **state)
     pcp_error_destroy(&e);
 }
 
+/* What a model's text says of its arguments is no obstacle to running its functions as they stand. */
+static void test_roles_of_models(void **state)
+{
+    static const char *const roles[][2] = {
+        {"param", "param"}, {"frozen", "param"},       {"state:1", "param"},    {"batch", "batch"},
+        {"seed", "batch"},  {"scalar:step", "scalar"}, {"scalar:0.5", "scalar"}};
+    (void)state;
+    pcp_error_t *e = pcp_error_new();
+    for (size_t i = 0; i < sizeof roles / sizeof *roles; i++) {
+        char text[300];
+        const char *role;
+        int n = snprintf(
+            text, sizeof text,
+            "func.func @main(%%x: tensor<i32> {pcp.name = \"x\", pcp.role = \"%s\"}) -> "
+            "(tensor<i32>, tensor<i32>) {\n  return %%x, %%x : tensor<i32>, tensor<i32>\n}",
+            roles[i][0]);
+        pcp_graph_t *g = pcp_graph_parse(text, (size_t)n, "text", e);
+        pcp_plan_t *plan = g ? pcp_compile(g, NULL, e) : NULL;
+        if (!plan) fail_msg("%s: %s", roles[i][0], pcp_error_text(e));
+        assert_string_equal(pcp_plan_tensor(plan, 0, &role, NULL), "x");
+        assert_string_equal(role, roles[i][1]);
+        pcp_plan_release(&plan);
+        pcp_graph_destroy(&g);
+    }
+    pcp_error_destroy(&e);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -380,6 +408,7 @@ int main(void)
         cmocka_unit_test_teardown(test_random, nothing_held),
         cmocka_unit_test_teardown(test_misuse, nothing_held),
         cmocka_unit_test_teardown(test_refusals, nothing_held),
+        cmocka_unit_test_teardown(test_roles_of_models, nothing_held),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

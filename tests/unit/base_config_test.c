@@ -182,6 +182,9 @@ static void test_wrong_flags(void **state)
         const char *flags, *says;
     } cases[] = {
         {"--inner-stpes 3", "--inner-stpes: unknown flag; the nearest known one is --inner-steps"},
+        {"--dat x", "--dat: unknown flag; the nearest known one is --data (see --help)"},
+        {"--xyzzy 3", "--xyzzy: unknown flag (see --help)"}, /* like nothing that there is */
+        {"--d 3", "--d: unknown flag (see --help)"},
         {"--inner-steps 0", "flag --inner-steps: inner_steps: 0 is out of range (1 to 100000)"},
         {"--inner-steps 101k", "101k is out of range (1 to 100000)"},
         {"--inner-steps 3x", "\"3x\" is not an integer"},
@@ -258,6 +261,7 @@ static void test_wrong_files(void **state)
         {"{\"iner_steps\": 1}",
          "unknown key \"iner_steps\"; the nearest known one is \"inner_steps\""},
         {"{\"inner\": {\"step\": 1}}", "\"inner_step\"; the nearest known one is \"inner_steps\""},
+        {"{\"xyzzy\": 1}", "c.json: unknown key \"xyzzy\""},
         {"{\"inner_steps\": 1, \"inner\": {\"steps\": 1}}", "key \"inner_steps\" is given twice"},
         {"{\"data\": \"a\", \"data\": \"b\"}", "c.json:1:"},
         {"{\"data\": [1]}", "key \"data\" wants a single value"},
@@ -312,7 +316,7 @@ static void test_print(void **state)
     assert_int_equal(config_set(&table, &s, "data", "new", &err), 0);
     assert_string_equal(s.data, "new");
     assert_int_equal(config_set(&table, &s, "dta", "new", &err), -1);
-    assert_string_equal(err.text, "dta: unknown field; the nearest is data");
+    assert_string_equal(err.text, "dta: unknown field; the nearest known one is data");
     assert_int_equal(config_set(&table, &s, "dtype", "f64", &err), -1);
     assert_string_equal(s.dtype, "f32"); /* as it was */
     config_fini(&table, &s);
@@ -339,6 +343,8 @@ static void test_word(void **state)
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
         assert_int_equal(config_set(&one, &n, "replicas", wrong[i], &err), -1);
     assert_int_equal(n, 9);
+    config_set(&one, &n, "replicas", "all", &err);
+    assert_string_equal(err.text, "replicas: \"all\" is neither an integer nor \"auto\"");
     size_t size;
     FILE *out = open_memstream(&text, &size);
     config_help(&one, out);
@@ -385,7 +391,7 @@ static void test_no_flags(void **state)
     char name[] = "program", flag[] = "--loud", *argv[] = {name, flag};
     err_t err = {0};
     assert_int_equal(config_load(&none, NULL, NULL, 2, argv, NULL, &err), -1);
-    assert_non_null(strstr(err.text, "--loud: unknown flag; the nearest known one is --help"));
+    assert_non_null(strstr(err.text, "--loud: unknown flag (see --help)"));
 }
 
 /* The letter of a flag, apart from its value or with it; another letter is none. */
@@ -436,6 +442,31 @@ static void former_names(void **state)
     assert_non_null(strstr(err.text, "parts"));
 }
 
+/* In the fewest digits that are the same number. */
+static void ranges(void **state)
+{
+    (void)state;
+    static const struct {
+        double max;
+        const char *text;
+    } cases[] = {{0.99999999, "0 to 0.99999999"},
+                 {100000, "0 to 100000"},
+                 {0.3, "0 to 0.3"},
+                 {0.1 + 0.2, "0 to 0.30000000000000004"},
+                 {9007199254740991, "0 to 9007199254740991"},
+                 {1e300, "0 to 1e+300"}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const config_field_t field = {.name = "x", .kind = CONFIG_FLOAT, .max = cases[i].max};
+        char *text = config_range(&field);
+        assert_string_equal(text, cases[i].text);
+        free(text);
+    }
+    const config_field_t whole = {.name = "n", .kind = CONFIG_INT, .max = 1e15};
+    char *text = config_range(&whole);
+    assert_string_equal(text, "0 to 1000000000000000");
+    free(text);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -446,6 +477,7 @@ int main(void)
         cmocka_unit_test(test_help),        cmocka_unit_test(test_help_of_defaults_with_line_ends),
         cmocka_unit_test(test_no_flags),    cmocka_unit_test(test_word),
         cmocka_unit_test(former_names),     cmocka_unit_test(letters),
+        cmocka_unit_test(ranges),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -360,6 +360,39 @@ static void test_list_and_copies(void **state)
     assert_int_equal(checkpoint_list(temp_path(root, "absent"), true, &list, &err), -1);
 }
 
+/* What the manifest does not name is none of the checkpoint's, a link out of it or a pipe as well; nothing waits for a
+ * pipe in the place of a file. */
+static void test_other_files(void **state)
+{
+    const char *root = *state;
+    err_t err = {0};
+    char *path;
+    assert_int_equal(save(root, 1, &path, &err), 0);
+    assert_int_equal(symlink("/etc/passwd", temp_path(path, "link")), 0);
+    assert_int_equal(mkfifo(temp_path(path, "pipe"), 0600), 0);
+    checkpoint_t *c = checkpoint_open(path, &err);
+    assert_non_null(c);
+    char *copy = mem_printf("%s/copy", root);
+    assert_int_equal(checkpoint_copy(c, copy, &err), 0);
+    checkpoint_close(&c);
+    assert_false(file_exists(temp_path(copy, "link")) || file_exists(temp_path(copy, "pipe")));
+    c = checkpoint_open(copy, &err);
+    assert_non_null(c);
+    checkpoint_close(&c);
+    static const char *const names[] = {"model.mlir", "replica-0.state", "manifest.json"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        const char *file = temp_path(copy, names[i]), *aside = temp_path(copy, "aside");
+        rename(file, aside);
+        assert_int_equal(mkfifo(file, 0600), 0);
+        assert_null(checkpoint_open(copy, &err));
+        assert_non_null(strstr(err.text, file));
+        assert_non_null(strstr(err.text, "regular files"));
+        rename(aside, file);
+    }
+    free(copy);
+    free(path);
+}
+
 static void test_ledger(void **state)
 {
     (void)state;
@@ -402,7 +435,7 @@ int main(void)
         TEST(test_checkpoint),         TEST(test_checkpoint_minimal), TEST(test_checkpoint_latest),
         TEST(test_checkpoint_refuses), TEST(test_checkpoint_damage),  TEST(test_manifests),
         TEST(test_fallback),           TEST(test_list_and_copies),    TEST(test_ledger),
-        TEST(test_prune_links),        TEST(test_prune_ledger),
+        TEST(test_prune_links),        TEST(test_prune_ledger),       TEST(test_other_files),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

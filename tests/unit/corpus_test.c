@@ -203,6 +203,33 @@ static void test_packed(void **state)
     free(text);
 }
 
+/* gzip(1) and other readers take zeros behind a member for padding; in front of the first they are damage. */
+static void test_padded_gzip(void **state)
+{
+    (void)state;
+    enum { PADDING = 300000 }; /* more than is read at once */
+    static uint8_t packed[2 * PADDING + 200];
+    char back[100];
+    err_t err = {0};
+    size_t n = gzip("one ", 4, packed, 100), got;
+    const char *path = temp_path(dir, "padded.gz");
+    temp_write(path, packed, n + PADDING);
+    if (read_all(path, 7, back, sizeof back, &got, &err) < 0) fail_msg("%s", err.text);
+    assert_int_equal(got, 4);
+    n += PADDING;
+    n += gzip("two", 3, packed + n, 100);
+    temp_write(path, packed, n + 1);
+    if (read_all(path, 70, back, sizeof back, &got, &err) < 0) fail_msg("%s", err.text);
+    assert_int_equal(got, 7);
+    assert_memory_equal(back, "one two", 7);
+    packed[n + 1] = 'x';
+    temp_write(path, packed, n + 2);
+    assert_int_equal(read_all(path, 70, back, sizeof back, &got, &err), -1);
+    temp_write(path, packed + 100, PADDING);
+    assert_int_equal(read_all(path, 70, back, sizeof back, &got, &err), -1);
+    assert_non_null(strstr(err.text, "damaged before byte "));
+}
+
 /* --- blocks --- */
 
 typedef struct {
@@ -447,6 +474,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_names, setup, teardown),
         cmocka_unit_test(test_absolute),
         cmocka_unit_test_setup_teardown(test_packed, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_padded_gzip, setup, teardown),
         cmocka_unit_test_setup_teardown(test_cuts, setup, teardown),
         cmocka_unit_test_setup_teardown(test_lines_stay_whole, setup, teardown),
         cmocka_unit_test_setup_teardown(test_shards, setup, teardown),

@@ -6,8 +6,10 @@
 
 #include <cmocka.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "ir/build.h"
 #include "ir/print.h"
@@ -212,6 +214,76 @@ static void test_clone_rewrites(void **state)
     ir_module_destroy(&m);
 }
 
+static ir_module_t *many_functions(int n)
+{
+    ir_module_t *m = ir_module_new();
+    char name[16];
+    for (int i = 0; i < n; i++) {
+        snprintf(name, sizeof name, "f%d", i);
+        ir_fn_new(m, name, 0, NULL);
+    }
+    return m;
+}
+
+static void test_functions_by_name(void **state)
+{
+    (void)state;
+    enum { N = 100 };
+    char name[16];
+    ir_module_t *m = ir_module_new();
+    assert_null(ir_module_find(m, "f0"));
+    ir_module_destroy(&m);
+    m = many_functions(N);
+    for (int i = 0; i < N; i++) {
+        snprintf(name, sizeof name, "f%d", i);
+        assert_ptr_equal(ir_module_find(m, name), m->fn[i]);
+    }
+    assert_null(ir_module_find(m, "f"));
+    ir_fn_t *old = m->fn[7], *twin = ir_fn_new(m, "f7", 0, NULL), *last = ir_fn_new(m, "", 0, NULL);
+    assert_ptr_equal(ir_module_find(m, "f7"), old); /* the first of two */
+    ir_fn_rename(last, "last");
+    assert_null(ir_module_find(m, ""));
+    assert_ptr_equal(ir_module_find(m, "last"), last);
+    ir_module_replace(m, old, twin);
+    assert_ptr_equal(m->fn[7], twin);
+    assert_int_equal(m->n_fn, N + 1);
+    assert_ptr_equal(ir_module_find(m, "f7"), twin);
+    ir_module_replace(m, twin, last); /* of another name */
+    assert_ptr_equal(m->fn[7], last);
+    assert_null(ir_module_find(m, "f7"));
+    assert_ptr_equal(ir_module_find(m, "last"), last);
+    for (int i = N - 1; i >= 0; i -= 2) ir_module_remove(m, m->fn[i]);
+    assert_int_equal(m->n_fn, N / 2);
+    for (int i = 0; i < N; i++) {
+        snprintf(name, sizeof name, "f%d", i);
+        ir_fn_t *found = ir_module_find(m, name);
+        if (i % 2 == 1) assert_null(found);
+        if (i % 2 == 0) assert_ptr_equal(found, m->fn[i / 2]);
+    }
+    ir_module_destroy(&m);
+}
+
+/* Processor time of so many look-ups of the names in turn. */
+static double find_all(const ir_module_t *m, int n_find)
+{
+    clock_t begun = clock();
+    for (int i = 0; i < n_find; i++)
+        assert_non_null(ir_module_find(m, m->fn[i * 7 % m->n_fn]->name));
+    return (double)(clock() - begun);
+}
+
+/* In a list without a table the second takes 500 times as long. */
+static void test_many_functions_are_found_as_fast(void **state)
+{
+    (void)state;
+    ir_module_t *few = many_functions(16), *many = many_functions(16000);
+    double a = find_all(few, 20000), b = find_all(many, 20000);
+    print_message("20000 look-ups: %g us among 16, %g us among 16000\n", a, b);
+    assert_true(b < 50 * a + 0.02 * CLOCKS_PER_SEC);
+    ir_module_destroy(&few);
+    ir_module_destroy(&many);
+}
+
 static void test_reducer_is_recognised(void **state)
 {
     (void)state;
@@ -237,6 +309,8 @@ int main(void)
         cmocka_unit_test(test_verifier_refuses),
         cmocka_unit_test(test_clone_prints_alike),
         cmocka_unit_test(test_clone_rewrites),
+        cmocka_unit_test(test_functions_by_name),
+        cmocka_unit_test(test_many_functions_are_found_as_fast),
         cmocka_unit_test(test_reducer_is_recognised),
     };
     return cmocka_run_group_tests_name("ir", tests, NULL, NULL);

@@ -232,6 +232,9 @@ static void test_table(void **state)
     text = listed(OUTPUT_YAML, "[{\"name\": \"a\", \"on\": 1}]");
     assert_string_equal(text, "- name: a\n  \"on\": 1\n");
     free(text);
+    text = listed(OUTPUT_YAML, "[{\"a\": 0.1, \"b\": 0.30000000000000004}]");
+    assert_string_equal(text, "- a: 0.1\n  b: 0.30000000000000004\n");
+    free(text);
 }
 
 static void test_choice(void **state)

@@ -2,7 +2,23 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/str.h"
 #include "plan/assemble/assemble.h"
+
+/* A role of a plan's tensor, or what a model says of an argument (optim/optim.h) where a function is compiled as it stands: what
+ * is kept is a parameter, whether a training step would change it or not, and what is told with each step an input. */
+static int parse_role(const char *text, plan_role_t *role, err_t *err)
+{
+    if (strcmp(text, "frozen") == 0 || str_starts(text, "state:"))
+        *role = ROLE_PARAM;
+    else if (strcmp(text, "seed") == 0)
+        *role = ROLE_BATCH;
+    else if (str_starts(text, "scalar:"))
+        *role = ROLE_SCALAR;
+    else
+        return plan_role_parse(text, role, err);
+    return 0;
+}
 
 /* The number of the tensor that attrs describe, added when new; -1 on error. */
 static int tensor_for(plan_build_t *self, const ir_attrs_t *attrs, const ir_type_t *type,
@@ -10,7 +26,7 @@ static int tensor_for(plan_build_t *self, const ir_attrs_t *attrs, const ir_type
 {
     const char *text = attr_text(attrs, "pcp.role", NULL);
     const char *name = attr_text(attrs, "pcp.name", fallback);
-    if (text && plan_role_parse(text, &role, err) < 0) return -1;
+    if (text && parse_role(text, &role, err) < 0) return -1;
     char *key = mem_printf("%d %s", (int)role, name);
     int i = index_find(self->tensors, key, strlen(key));
     if (i < 0) index_add(self->tensors, key, strlen(key), (int)self->tensor.n);

@@ -96,13 +96,11 @@ bool front_run_is(const front_run_t *run, const char *state)
 static char *plain_text(const char *reason)
 {
     str_t text = {0};
+    str_add(&text, "");
     utf8_add(&text, reason, strlen(reason));
-    char *copy = mem_strdup(str_text(&text));
-    str_fini(&text);
-    for (char *at = copy; *at; at++)
-        if ((unsigned char)*at < ' ' || *at == 127) *at = ' ';
-    utf8_plain(copy, false); /* there are others, of two bytes and more */
-    return copy;
+    for (char *at = text.at; (at = strpbrk(at, "\t\r\n"));) *at = ' '; /* one line, of several */
+    utf8_plain(text.at, false);
+    return text.at;
 }
 
 /* The store's own times come with the next front. */
