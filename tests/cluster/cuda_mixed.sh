@@ -15,7 +15,8 @@ fi
 export XDG_CACHE_HOME=$work/cache
 emulated=$PWD/tests/tools/cuda-emulated
 cc -std=gnu17 -O2 -fPIC -shared -o "$work/libcuda.so" "$emulated/driver.c" -ldl || exit 1
-export PCP_LIBCUDA=$work/libcuda.so PCP_NVCC=$emulated/compile PCP_LIBCUBLAS=none
+export PCP_LIBCUDA=$work/libcuda.so PCP_NVCC=$emulated/compile PCP_LIBCUBLAS=none PCP_EMULATED_HEADERS=$work/headers
+"$emulated/compile" --headers=cuda || exit 1
 gpt2 --layers 1 --heads 2 --width 16 --block 16 --vocab 256 --batch 2 >"$work/model.mlir"
 
 # run NAME SHEPHERD_FLAGS...: a run of two replicas

@@ -5,10 +5,15 @@
 
 emulated=$PWD/tests/tools/cuda-emulated
 
-# emulated_library FILE FLAG...: a library in the driver's place.
+# emulated_library FILE FLAG...: a library in the driver's place, and what the compiler in nvcc's place wants for each kernel.
 emulated_library() {
-    local library=$1
+    local library=$1 arch
     shift
+    export PCP_EMULATED_HEADERS=$work/headers
+    case "$*" in
+    *-DEMULATED_HIP*) for arch in gfx90a gfx1100; do "$emulated/compile" --offload-arch=$arch --headers=hip || exit 1; done ;;
+    *) "$emulated/compile" --headers=cuda || exit 1 ;;
+    esac
     cc -std=gnu17 -O2 -Wall -Wextra -Werror -fPIC -shared "$@" -o "$library" "$emulated/driver.c" -ldl || exit 1
 }
 

@@ -9,6 +9,7 @@
  * they fault on traps. */
 static const char amx_emulation[] =
     "#include <stdint.h>\n"
+    "#define FAST __attribute__((noinline, optimize(3)))\n"
     "typedef struct { uint8_t config[64]; union { uint8_t byte[64]; uint16_t half[32]; float "
     "f32[16]; int8_t i8[64]; int32_t i32[16]; }\n"
     "    row[8][16]; } emu_t;\n"
@@ -34,7 +35,7 @@ static const char amx_emulation[] =
     "static float emu_float(uint16_t x)\n{\n"
     "    uint32_t bits = (uint32_t)x << 16;\n    float y;\n"
     "    __builtin_memcpy(&y, &bits, 4);\n    return y;\n}\n"
-    "static void emu_dot(int c, int a, int b)\n{\n"
+    "FAST static void emu_dot(int c, int a, int b)\n{\n"
     "    if (emu_bytes(a) / 4 != emu_rows(b) || emu_rows(a) != emu_rows(c) ||\n"
     "        emu_bytes(b) != emu_bytes(c) || emu_rows(c) == 0) __builtin_trap();\n"
     "    for (int m = 0; m < emu_rows(c); m++)\n"
@@ -43,7 +44,7 @@ static const char amx_emulation[] =
     "                for (int h = 0; h < 2; h++)\n"
     "                    emu.row[c][m].f32[n] += emu_float(emu.row[a][m].half[2 * k + h]) *\n"
     "                                            emu_float(emu.row[b][k].half[2 * n + h]);\n}\n"
-    "static void emu_dot_bytes(int c, int a, int b)\n{\n"
+    "FAST static void emu_dot_bytes(int c, int a, int b)\n{\n"
     "    if (emu_bytes(a) / 4 != emu_rows(b) || emu_rows(a) != emu_rows(c) ||\n"
     "        emu_bytes(b) != emu_bytes(c) || emu_rows(c) == 0) __builtin_trap();\n"
     "    for (int m = 0; m < emu_rows(c); m++)\n"
@@ -69,7 +70,8 @@ static inline uint8_t *amx_compile(const codegen_t *gen, bool emulated, size_t *
     str_add(&text, amx_emulation);
     codegen_print(gen, &text);
     const char *unit = str_text(&text);
-    uint8_t *bytes = compiler_run(NULL, 1, &unit, "", n, err);
+    /* With -O3 the compiler takes seven times as long, most of a test's time. */
+    uint8_t *bytes = compiler_run(NULL, 1, &unit, "-O1", n, err);
     str_fini(&text);
     return bytes;
 }
