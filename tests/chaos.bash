@@ -37,8 +37,9 @@ storm_serve() {
     storm_up "$name"
 }
 
+# Compilers that scripts/test has put before those on PATH lie outside of what a compile job may run with this TMPDIR.
 storm_up() {
-    eval "TMPDIR=$work/tmp ${storm_start[$1]}" '>>"$dir/$1.out" 2>>"$dir/$1.log" &'
+    eval "TMPDIR=$work/tmp PATH=\${PATH#\"\${PCP_TEST_KEPT:-none}:\"} ${storm_start[$1]}" '>>"$dir/$1.out" 2>>"$dir/$1.log" &'
     storm_pid[$1]=$!
 }
 
