@@ -157,7 +157,8 @@ static void round_weights(model_t *model, const kept_names_t *names, infer_weigh
     }
 }
 
-/* They are those of f32, rounded: the model of rounded weights in f32 says the same. */
+/* They are those of f32, rounded: the model of rounded weights in f32 says the same. Beside int8 some targets round activations
+ * as well (plans.md, Targets), to a hundredth of what rounding the weights has changed. */
 static void compare_weights(model_t *model, const kept_names_t *names, infer_weights_t weights,
                             double share)
 {
@@ -180,7 +181,7 @@ static void compare_weights(model_t *model, const kept_names_t *names, infer_wei
     print_message("%s in %s: scores differ by %.3g at most, from those in f32 by %.3g; %.2f of the "
                   "bytes\n",
                   names->name, weights == INFER_I8 ? "int8" : "bf16", most, far, bytes);
-    assert_true(most < 1e-4 && far > 1e-4 && bytes < share);
+    assert_true(most < (weights == INFER_I8 ? far / 100 : 1e-4) && far > 1e-4 && bytes < share);
     infer_close(&exact);
     infer_close(&a);
     infer_close(&b);
