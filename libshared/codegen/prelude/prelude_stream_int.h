@@ -1,7 +1,7 @@
 /* Prelude, behind codegen/prelude/prelude_stream.h: the same with rows of i8, in whole numbers.
  *
  * Of a row of A, for as many terms as are kept at a time, one factor makes its largest number PCP_INT_MOST, of 15 bits;
- * the others are rounded to whole numbers beside it, by 2^-16 of the largest at most. Such a number is two of i8, and
+ * the others are rounded to whole numbers beside it, by a 65,000th of the largest at most. Such a number is two of i8, and
  * their products with i8 are added without rounding, 32 bits wide: 4 terms at a time, so that rows of B are tiles as
  * they lie and nothing is widened. A row whose largest number is more than 128 times their mean would lose more than bf16
  * does: its numbers have 22 bits, so three of i8, and those of the rows beside it a third one that is zero. Of a row with a
