@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "base/utf8.h"
 #include "shepherd/front/front.h"
 
 static void refuse(front_t *self, const front_member_t *client, const front_run_t *run,
@@ -45,6 +46,7 @@ void front_delete(front_t *self, front_member_t *client, front_run_t *run, bool 
     job->to = retired_path(self, run->row.id);
     run->deleting |= !dry;
     if (!dry) run->deleter = client->is.serial;
+    if (!dry) run->deleted_by = front_actor(client);
     front_files_start(self->files, job);
 }
 
@@ -136,6 +138,13 @@ void front_dropped(front_t *self, front_member_t *client, front_job_t *job)
     if (job->run && client) answer(self, client, NULL, job);
 }
 
+/* What another front began: nobody knows who asked it, so that the trail names us. */
+static void finish(front_t *self, front_run_t *run)
+{
+    utf8_cut(run->deleted_by.id, sizeof run->deleted_by.id, self->config->id);
+    delete_rows(self, run);
+}
+
 void front_swept(front_t *self, const front_job_t *job)
 {
     self->swept = true;
@@ -145,7 +154,7 @@ void front_swept(front_t *self, const front_job_t *job)
         if (!run)
             front_files_start(self->files, front_job_new(FILES_DROP, 0, path));
         else if (is_over(run) && !run->deleting)
-            delete_rows(self, run);
+            finish(self, run);
         else
             log_event(LOG_WARN, "not_deleted", "run=%s error=\"%s is there, but the run is %s\"",
                       run->row.id, path, run->row.state);

@@ -50,13 +50,13 @@ clerk_actor_t front_actor(const front_member_t *client)
 }
 
 /* Whose question this write answers. */
-static const front_member_t *asked_by(const front_t *self, const front_run_t *run,
-                                      clerk_verb_t verb, uint64_t ticket)
+static clerk_actor_t asked_by(const front_t *self, const front_run_t *run, clerk_verb_t verb,
+                              uint64_t ticket)
 {
-    if (verb == CLERK_DELETE) return front_by_serial((front_t *)self, run->deleter);
+    if (verb == CLERK_DELETE) return run->deleted_by;
     for (size_t i = 0; ticket && i < self->members.n; i++)
-        if (self->members.at[i]->ticket == ticket) return self->members.at[i];
-    return NULL;
+        if (self->members.at[i]->ticket == ticket) return front_actor(self->members.at[i]);
+    return front_actor(NULL);
 }
 
 /* What operators ask of the cluster's machines is an event of no run. */
@@ -179,7 +179,7 @@ void front_write(front_t *self, const front_run_t *run, clerk_verb_t verb, uint6
     note->ticket = ticket;
     if (ticket) ((front_run_t *)run)->ticket = ticket;
     note->verb = verb;
-    note->actor = front_actor(asked_by(self, run, verb, ticket));
+    note->actor = asked_by(self, run, verb, ticket);
     note->row = run->row;
     note->row.reason = mem_strdup(run->row.reason);
     clerk_write(self->clerk, note);

@@ -39,6 +39,7 @@ typedef struct {
     bool adopted;                /* its directory was there when it was submitted */
     bool deleting;               /* its directory is renamed, its rows are on their way out */
     uint32_t deleter;            /* serial of the CLI that waits for that; 0: nobody */
+    clerk_actor_t deleted_by;    /* for the trail, also once that CLI has left */
     uint64_t freed, freed_files; /* bytes on the disk, by it */
     uint64_t ticket;             /* of the last note about it */
     uint64_t hash;               /* names it in HELLOs of members that hold something of it */
