@@ -4,6 +4,7 @@
 
 #include "base/utf8.h"
 #include "front_rig.h"
+#include "msg/wire.h"
 
 /* --- Names --- */
 
@@ -472,6 +473,38 @@ static void deleter_leaves(void **state)
     rig_destroy(rig);
 }
 
+/* An aggregator that is away while a run is deleted hears of it when it is back, of this front or the next; not where the
+ * run has been submitted again, and nobody else hears of it. */
+static void aggregator_is_away(void **state)
+{
+    (void)state;
+    rig_t *rig = rig_new();
+    join(rig, 0, MSG__KIND__KIND_CLI);
+    join(rig, 1, MSG__KIND__KIND_AGGREGATOR);
+    assert_int_equal(rig->n_forget, 0);
+    ended_run(rig, "one", "done");
+    ended_run(rig, "two", "done");
+    assert_string_equal(asked_about(rig, MSG__RUN_ASK__VERB__DELETE, "one")->error, "");
+    assert_int_equal(rig->n_forget, 1); /* of the one that is here */
+    rig->n_forget = 0;
+    join(rig, 2, MSG__KIND__KIND_AGGREGATOR);
+    join(rig, 3, MSG__KIND__KIND_COMPILER);
+    assert_int_equal(rig->n_forget, 1);
+    assert_int_equal(rig->n_deleted, 1);
+    assert_int_equal(rig->deleted, wire_run_hash("one"));
+    end(rig);
+    begin(rig);
+    rig->deleted = 0;
+    join(rig, 2, MSG__KIND__KIND_AGGREGATOR);
+    assert_int_equal(rig->n_deleted, 1);
+    assert_int_equal(rig->deleted, wire_run_hash("one"));
+    join(rig, 0, MSG__KIND__KIND_CLI);
+    assert_string_equal(submit(rig, "one", "words")->error, "");
+    join(rig, 4, MSG__KIND__KIND_AGGREGATOR);
+    assert_int_equal(rig->n_deleted, 0);
+    rig_destroy(rig);
+}
+
 /* The front ends when the directory has its new name, or when the rows are gone. */
 static void cut_short(void **state)
 {
@@ -514,6 +547,7 @@ int main(void)
         cmocka_unit_test(deletion),
         cmocka_unit_test(meanwhile),
         cmocka_unit_test(deleter_leaves),
+        cmocka_unit_test(aggregator_is_away),
         cmocka_unit_test(cut_short),
     };
     int failed = cmocka_run_group_tests_name("shepherd_submit", tests, NULL, NULL);

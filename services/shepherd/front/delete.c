@@ -109,6 +109,25 @@ static void forget_objects(front_t *self, const front_run_t *run, const store_ha
     free(list);
 }
 
+static bool is_run(const front_t *self, uint64_t hash)
+{
+    for (size_t i = 0; i < self->runs.n; i++)
+        if (self->runs.at[i]->hash == hash) return true;
+    return false;
+}
+
+void front_tell_deleted(front_t *self, const front_member_t *member)
+{
+    if (member->is.kind != MSG__KIND__KIND_AGGREGATOR || self->deleted.n == 0) return;
+    Msg__Forget forget = MSG__FORGET__INIT;
+    forget.deleted = mem_calloc(self->deleted.n, sizeof *forget.deleted);
+    for (size_t i = 0; i < self->deleted.n; i++) /* not one that was submitted again */
+        if (!is_run(self, self->deleted.at[i]))
+            forget.deleted[forget.n_deleted++] = self->deleted.at[i];
+    MSG_SEND(self->out, &member->is.peer, 0, FORGET, forget, &forget);
+    free(forget.deleted);
+}
+
 void front_deleted(front_t *self, front_run_t *run, const clerk_result_t *result)
 {
     if (result->err.code) {
@@ -121,6 +140,7 @@ void front_deleted(front_t *self, front_run_t *run, const clerk_result_t *result
     log_event(LOG_INFO, "deleted", "run=%s bytes=%llu objects=%zu", run->row.id,
               (unsigned long long)run->freed, result->objects.n);
     forget_objects(self, run, &result->objects);
+    VEC_PUSH(&self->deleted, run->hash);
     char *path = retired_path(self, run->row.id);
     front_job_t *job = front_job_new(FILES_DROP, run->deleter, path);
     job->run = mem_strdup(run->row.id);

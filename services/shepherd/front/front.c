@@ -11,6 +11,7 @@
 #include "base/mem.h"
 #include "base/utf8.h"
 #include "msg/publish.h"
+#include "msg/wire.h"
 
 enum {
     EXIT_DEPOSED = 5,
@@ -186,8 +187,9 @@ void front_write(front_t *self, const front_run_t *run, clerk_verb_t verb, uint6
 }
 
 /* Runs that were running go on; what the front before us was sent in pieces waits for the rest. */
-static void lead(front_t *self, const store_submissions_t *runs)
+static void lead(front_t *self, const store_submissions_t *runs, const store_ids_t *deleted)
 {
+    for (size_t i = 0; i < deleted->n; i++) VEC_PUSH(&self->deleted, wire_run_hash(deleted->at[i]));
     self->leads = true;
     log_event(LOG_INFO, "leads", "runs=%zu", runs->n);
     front_uploads_expire(self, FILES_SWEEP);
@@ -247,7 +249,7 @@ void front_on_clerk(front_t *self, clerk_result_t *result)
 {
     switch (result->event) {
     case CLERK_STANDBY: log_event(LOG_INFO, "standby", "leader=%s", result->holder); break;
-    case CLERK_LEADS: lead(self, &result->runs); break;
+    case CLERK_LEADS: lead(self, &result->runs, &result->deleted); break;
     case CLERK_WRITTEN: written(self, result); break;
     case CLERK_LOST: log_event(LOG_WARN, "store_lost", "error=\"%s\"", result->err.text); break;
     case CLERK_BACK: log_event(LOG_INFO, "store_back", "runs=%zu", self->runs.n); break;
@@ -310,5 +312,6 @@ void front_fini(front_t *self)
     VEC_FREE(&self->free_seats);
     whois_fini(&self->whois);
     VEC_FREE(&self->runs);
+    VEC_FREE(&self->deleted);
     free(self->program);
 }

@@ -111,6 +111,7 @@ struct front {
     uint64_t last_ticket, last_upload, n_event;
     bool swept;                    /* what the front before us began and did not finish is known */
     VEC(front_run_t *) runs;       /* by number */
+    VEC(uint64_t) deleted;         /* hashes of runs that were */
     VEC(front_upload_t *) sealing; /* complete, being checked; their clients may be gone */
     VEC(front_member_t *) members; /* by serial */
     whois_t whois;
@@ -227,6 +228,8 @@ void front_measured(front_t *self, front_member_t *client, front_job_t *job);
 void front_retired(front_t *self, front_member_t *client, front_job_t *job);
 void front_dropped(front_t *self, front_member_t *client, front_job_t *job);
 void front_swept(front_t *self, const front_job_t *job);
+/* A member that has been welcomed may hold objects of runs that were deleted while it was away. */
+void front_tell_deleted(front_t *self, const front_member_t *member);
 /* The clerk's: its rows are gone, or it is refused. */
 void front_deleted(front_t *self, front_run_t *run, const clerk_result_t *result);
 
