@@ -148,6 +148,7 @@ static void note_down(front_member_t *member, msg_kind_t kind)
     case BODY(SAMPLE):
     case BODY(COMPILE): member->busy = true; break;
     case BODY(ASSIGN): member->assigned = true; break;
+    case BODY(WELCOME): front_tell_deleted(member->front, member); break;
     case BODY(LEASE_ACK):
     case BODY(REVOKE): member->busy = false; break;
     default: break;

@@ -35,7 +35,7 @@ void plans_retry(plans_t *self)
 void plans_missing(const plans_t *self, str_t *text)
 {
     for (size_t i = 0; i < self->rows.n; i++)
-        if (self->rows.at[i].state == PLAN_FAILED)
+        if (self->rows.at[i].state == PLAN_FAILED || self->rows.at[i].rest_ms)
             str_addf(text, "%s%s", text->n ? "; " : "", self->rows.at[i].why);
 }
 

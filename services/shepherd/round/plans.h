@@ -17,12 +17,15 @@ typedef struct {
     uint32_t compiler; /* serial, when asked */
     uint32_t failed;   /* serial of the compiler that failed last */
     int attempts;
+    int64_t
+        rest_ms; /* that one's disk is full: until then it is not asked again; 0: nothing is wrong */
     bool unknown;    /* a compiler said that no compiler here knows the target */
     uint64_t places; /* PLAN_ASKED: of the aggregators that were to take its object */
     bool moved;      /* those are others by now: it will be where workers do not look */
     int64_t left_ms; /* when a worker of the target left last; 0: none did */
     bool refuses;    /* workers of the target that are here have not been told yet */
-    char *why;       /* PLAN_FAILED: the text with which workers of the target are refused */
+    char *
+        why; /* PLAN_FAILED: the text with which workers of the target are refused; rest_ms: for what it waits */
     char hash[HASH_HEX];
     char *seal;             /* the compiler's signature; "": without keys */
     uint64_t revoked_since; /* keyring_revoked_since when that was judged */
