@@ -15,7 +15,9 @@ void front_describe(front_run_t *run, Msg__RunInfo *info)
     info->id = (char *)row->id;
     info->key = (char *)row->key;
     info->state = (char *)row->state;
-    info->reason = run->deleting ? (char *)"being deleted" : row->reason;
+    info->reason = run->deleting                                   ? (char *)"being deleted"
+                   : front_run_is(run, "running") && !*row->reason ? (char *)news->waits
+                                                                   : row->reason;
     info->phase = (char *)news->phase;
     info->workers = front_count(self, MSG__KIND__KIND_WORKER, run);
     info->aggregators = front_count(self, MSG__KIND__KIND_AGGREGATOR, run);

@@ -25,7 +25,7 @@ enum { FRONT_KINDS = MSG__KIND__KIND_SUPERVISOR + 1 };
 
 /* What is known of the present state of a run, from its shepherd's events. */
 typedef struct {
-    char phase[16];
+    char phase[16], waits[256];
     uint32_t round, rounds;
     double loss, val_loss, tokens_per_s, eta_s;
     bool has_val_loss;

@@ -223,7 +223,7 @@ static int take(void *user, leadership_step_t step, leadership_went_t *went, err
 static void tell(void *user, const leadership_news_t *news, const err_t *err)
 {
     clerk_t *self = user;
-    if (news->lost) answer(self, result_new(CLERK_LOST, err));
+    if (news->lost || news->why) answer(self, result_new(CLERK_LOST, err));
     if (news->back) answer(self, result_new(CLERK_BACK, NULL));
     if (news->failed) answer(self, result_new(CLERK_FAILED, err));
     if (news->standby) {
