@@ -199,9 +199,12 @@ const char *parse_refusal(token_t name)
     static const char many[] = "it is for more than one device; export the model for one";
     static const char shape[] = "its result's shape is not static; export the model with static "
                                 "shapes";
+    static const char inside[] = "it stands inside a function; a } is missing before it";
     static const struct {
         const char *name, *why;
     } refused[] = {
+        {"func.func", inside},
+        {"module", inside},
         {"stablehlo.infeed", talk},
         {"stablehlo.outfeed", talk},
         {"stablehlo.send", talk},

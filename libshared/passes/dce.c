@@ -1,9 +1,10 @@
 /* Dead code elimination: one backward walk marks what results and effects need (operands come
  * before their users, so one walk is enough), and drops the rest in place. Regions of live ops keep
- * what their results need. */
+ * what their results need; then carries of loops go that only other such carries read. */
 #include <stdlib.h>
 
 #include "base/mem.h"
+#include "passes/carries.h"
 #include "passes/effects.h"
 #include "passes/passes.h"
 
@@ -32,12 +33,12 @@ static void sweep(ir_region_t *region, bool *used)
 int pass_dce(ir_module_t *module, const pass_options_t *options, err_t *err)
 {
     (void)options;
-    (void)err;
     for (int f = 0; f < module->n_fn; f++) {
         ir_fn_t *fn = module->fn[f];
         bool *used = mem_calloc(fn->n_value + 1, sizeof *used);
         sweep(fn->body, used);
         free(used);
+        if (carries_drop(module, fn, err) < 0) return -1;
     }
     return 0;
 }

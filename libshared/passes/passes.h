@@ -48,7 +48,9 @@ typedef enum {
     X(pairs, PASS_PROGRAMS_PLAN)                                                                  \
     /* sort, scatter, windows and reductions whose regions no kernel takes (they loop, look up or \
      * draw) become while loops */                                                                \
-    X(region_loops, PASS_LAST_PLAN)
+    X(region_loops, PASS_LAST_PLAN)                                                               \
+    /* rows that loops write into a carry, or add to it, are scattered where the carry lies */    \
+    X(in_place, PASS_LAST_PLAN)
 /* clang-format on */
 
 /* What passes may ask; zeroed: nothing. */

@@ -39,11 +39,12 @@ static int find_array(record_source_t *source, const char *from, column_t *c, in
     const char *const names[] = {c->arg->name, c->spoken, digits};
     int rc = record_source_find(source, names, sizeof names / sizeof *names, &c->array, err);
     if (rc != 0) return rc < 0 ? -1 : 0;
+    bool two = c->spoken && strcmp(c->spoken, c->arg->name) != 0;
     return err_set(err, ERR_IO,
                    "%s: there is no %s.npy, nor %s%s%d.npy, nor such an array in a .npz or "
                    ".safetensors file or in schema.json, for the argument \"%s\"",
-                   from, c->arg->name, c->spoken ? c->spoken : "", c->spoken ? ".npy, nor " : "",
-                   number, c->arg->name);
+                   from, c->arg->name, two ? c->spoken : "", two ? ".npy, nor " : "", number,
+                   c->arg->name);
 }
 
 static int check_column(const column_t *c, err_t *err)

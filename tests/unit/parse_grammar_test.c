@@ -245,6 +245,8 @@ static const struct {
     const char *op, *want;
     err_code_t code;
 } bad[] = {
+    {"func.func private @g() {", "'func.func' is not supported: it stands inside a function",
+     ERR_UNSUPPORTED},
     {"%r = \"chlo.scan\"(%v) : (tensor<2xf32>) -> tensor<2xf32>",
      "'chlo.scan' is not supported: export the loop", ERR_UNSUPPORTED},
     {"%r = \"stablehlo.infeed\"(%k) : (!stablehlo.token) -> (tensor<f32>, !stablehlo.token)",

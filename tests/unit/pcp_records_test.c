@@ -148,7 +148,7 @@ static void test_schema(void **state)
         {"{\"x\": {\"file\": \"x\", \"type\": \"u8\", \"offset\": -1}}", "number of bytes"},
         {"{\"x\": {\"file\": \"x\", \"type\": \"u8\"}}", "/x: "},
         {"{", "schema.json: line 1"},
-        {"{}", "there is no x.npy, nor x.npy, nor 0.npy, nor such an array"},
+        {"{}", "there is no x.npy, nor 0.npy, nor such an array"},
     };
     char *dir = temp_dir();
     model_info_t model = open_model(dir);
