@@ -257,6 +257,7 @@ static int set_given(const config_field_t *f, void *target, const char *value, e
     char *text = secret_read(value + 1, err);
     if (!text) return err_prefix(err, "%s: ", f->name);
     int rc = set_field(f, target, text, err);
+    if (rc == 0) secret_keep(text, value + 1);
     free(text);
     return rc;
 }

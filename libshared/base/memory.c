@@ -3,6 +3,7 @@
 #include "base/memory.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <unistd.h>
 
 #include "base/cgroup.h"
@@ -27,4 +28,14 @@ uint64_t memory_bytes(void)
     uint64_t machine = pages > 0 && size > 0 ? (uint64_t)pages * (uint64_t)size : UINT64_MAX;
     double quota = memory_quota("/proc/self/cgroup", "/sys/fs/cgroup");
     return quota < (double)machine ? (uint64_t)quota : machine;
+}
+
+uint64_t memory_resident(void)
+{
+    unsigned long long all, resident = 0;
+    FILE *file = fopen("/proc/self/statm", "re");
+    if (!file) return 0;
+    if (fscanf(file, "%llu %llu", &all, &resident) != 2) resident = 0;
+    fclose(file);
+    return resident * (uint64_t)sysconf(_SC_PAGESIZE);
 }

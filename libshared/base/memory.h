@@ -8,6 +8,9 @@
 /* Bytes; UINT64_MAX: unknown. It reads files: not for loops. */
 uint64_t memory_bytes(void);
 
+/* Bytes of this process in memory, code and files with them; 0: unknown. */
+uint64_t memory_resident(void);
+
 /* The smallest limit of the process' groups in bytes; INFINITY: none. Arguments as in base/cpus.h. */
 double memory_quota(const char *membership, const char *mount);
 

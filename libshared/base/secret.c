@@ -101,6 +101,33 @@ char *secret_read(const char *path, err_t *err)
     return NULL;
 }
 
+/* What was read of files at the start of this program; then it is only read. */
+static struct kept {
+    struct kept *next;
+    char *text, *origin;
+} * kept;
+
+void secret_keep(const char *text, const char *path)
+{
+    struct kept *one = mem_calloc(1, sizeof *one);
+    *one = (struct kept){kept, mem_strdup(text), mem_printf("@%s", path)};
+    kept = one;
+}
+
+const char *secret_origin(const char *text)
+{
+    for (const struct kept *one = kept; one; one = one->next)
+        if (strcmp(one->text, text) == 0) return one->origin;
+    return NULL;
+}
+
+char *secret_again(const char *text)
+{
+    const char *origin = secret_origin(text);
+    char *now = origin ? secret_read(origin + 1, NULL) : NULL;
+    return now ? now : mem_strdup(text);
+}
+
 /* Who but its owner may read or write it. The group of a file of root's is one that root has chosen: so
  * come secrets into the containers of Kubernetes, whose users do not own them. */
 static bool is_open(const struct stat *info)

@@ -26,6 +26,14 @@ int secret_umask(err_t *err);
  * caller frees; NULL: ERR_IO, or ERR_ARG: it is empty, or longer than a line of 4,095 bytes. */
 char *secret_read(const char *path, err_t *err);
 
+/* A secret that was read so may have another value days later, a password that was changed. secret_keep: `text` is what
+ * the file said at the start; before there are threads. secret_origin: "@FILE", as it was named, NULL: of no file;
+ * borrowed for good. secret_again: what the file says now, or `text`, where it is of none or that cannot be read; caller
+ * frees. Any thread. */
+void secret_keep(const char *text, const char *path);
+const char *secret_origin(const char *text);
+char *secret_again(const char *text);
+
 /* A file that nobody else may read: regular, its owner's alone (0600 or less; of root's also our group's,
  * 0640), of at most `most` bytes. Returns its text with a NUL behind it, caller frees; NULL: ERR_IO or
  * ERR_ARG, naming path, mode and fix. */

@@ -27,6 +27,7 @@ struct safetensors {
     json_t *header;   /* owns metadata texts */
     json_t *metadata; /* borrowed from header; NULL: none */
     VEC(entry_t) entries;
+    const entry_t **by_name; /* [entries.n] */
 };
 
 static int corrupt(err_t *err, const char *name, const char *what)
@@ -139,6 +140,18 @@ static int check_cover(safetensors_t *self, uint64_t n_data, err_t *err)
                    (unsigned long long)at, (unsigned long long)n_data);
 }
 
+static int compare_name(const void *a, const void *b)
+{
+    return strcmp((*(const entry_t *const *)a)->name, (*(const entry_t *const *)b)->name);
+}
+
+static void sort_names(safetensors_t *self)
+{
+    self->by_name = mem_calloc(self->entries.n + 1, sizeof *self->by_name);
+    for (size_t i = 0; i < self->entries.n; i++) self->by_name[i] = &self->entries.at[i];
+    qsort(self->by_name, self->entries.n, sizeof *self->by_name, compare_name);
+}
+
 /* What follows the length: the header's bytes. 0 and ERR_CORRUPT: there cannot be so many. */
 static int read_length(const uint8_t bytes[LENGTH_BYTES], uint64_t n_file, uint64_t *n_header,
                        err_t *err)
@@ -175,7 +188,9 @@ static int read_header(safetensors_t *self, const uint8_t *text, uint64_t n_head
                                                   : read_entry(self, key, value, data, n_data, err);
         if (rc < 0) return -1;
     }
-    return check_cover(self, n_data, err);
+    if (check_cover(self, n_data, err) < 0) return -1;
+    sort_names(self);
+    return 0;
 }
 
 static int read_all(safetensors_t *self, err_t *err)
@@ -234,6 +249,7 @@ void safetensors_close(safetensors_t **self_p)
     safetensors_t *self = *self_p;
     for (size_t i = 0; i < self->entries.n; i++) free(self->entries.at[i].name);
     VEC_FREE(&self->entries);
+    free(self->by_name);
     json_decref(self->header);
     if (!self->borrowed) file_unmap(&self->map);
     free(self->head);
@@ -253,9 +269,10 @@ const safetensor_t *safetensors_at(const safetensors_t *self, size_t i)
 
 const safetensor_t *safetensors_find(const safetensors_t *self, const char *name)
 {
-    for (size_t i = 0; i < self->entries.n; i++)
-        if (strcmp(self->entries.at[i].name, name) == 0) return &self->entries.at[i].view;
-    return NULL;
+    const entry_t key = {.name = (char *)name}, *pointer = &key;
+    const entry_t *const *found = bsearch(&pointer, self->by_name, self->entries.n,
+                                          sizeof *self->by_name, compare_name);
+    return found ? &(*found)->view : NULL;
 }
 
 uint64_t safetensors_place(const safetensors_t *self, const safetensor_t *tensor)

@@ -63,8 +63,10 @@ static int read_entries(access_t *self, err_t *err)
 {
     size_t n = 0;
     entries_t entry = {0};
-    char *text = secret_file(self->path, MOST_BYTES, &n, err), *next = text;
-    int status = text ? 0 : -1;
+    err_t fault = {0};
+    char *text = secret_file(self->path, MOST_BYTES, &n, &fault), *next = text;
+    int status =
+        text ? 0 : err_set(err, fault.code, "%s (write lines NAME TOKEN, mode 0600)", fault.text);
     for (int number = 1; status == 0 && next; number++) {
         char *line = strsep(&next, "\n");
         status = add_line(self, &entry, line, number, err);

@@ -5,6 +5,7 @@
 #include <microhttpd.h>
 #include <poll.h>
 
+#include "base/idle.h"
 #include "http/http.h"
 
 /* ASKS: the client is to say what it wants; OWED: we are to answer; TAKES: the client is to take the
@@ -39,12 +40,14 @@ struct http {
     client_t *client; /* [connections] */
     struct MHD_Daemon *daemon;
     zmq_pollitem_t item;
-    int timer;
+    int timer, rest_timer; /* the latter: -1: nothing is left to be done soon */
     http_options_t options;
     http_request_t *requests; /* all that are open */
     struct pollfd *poll;      /* [connections] */
     bool loopback, draining, leaving;
     int64_t warned_ms; /* that nobody is asked who they are */
+    int64_t tidied_ms;
+    idle_t idle; /* what was given back then */
 };
 
 void client_set_state(client_t *client, client_state_t state);

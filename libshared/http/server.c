@@ -9,6 +9,7 @@
 #include "base/listen.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/memory.h"
 #include "base/secret.h"
 #include "http/inside.h"
 
@@ -17,7 +18,9 @@ enum {
     PEM_BYTES = 1 << 20,
     TICK_MS = 100, /* looks after clients */
     WARN_MS = 60000,
+    TIDY_MS = 10000,
     AT_ONCE = 16, /* rounds of MHD_run before others have their turn */
+    SOON_MS = 1,
 };
 
 static const char ciphers[] = "NORMAL:-VERS-ALL:+VERS-TLS1.3:+VERS-TLS1.2";
@@ -191,6 +194,17 @@ static void on_over(void *user, struct MHD_Connection *connection, void **state,
 
 /* --- In the loop --- */
 
+static void run(http_t *self);
+
+static int on_rest(zloop_t *loop, int timer, void *user)
+{
+    (void)loop, (void)timer;
+    http_t *self = user;
+    self->rest_timer = -1;
+    run(self);
+    return 0;
+}
+
 static void run(http_t *self)
 {
     MHD_UNSIGNED_LONG_LONG wait_ms = 0;
@@ -198,6 +212,8 @@ static void run(http_t *self)
         MHD_run(self->daemon);
         if (MHD_get_timeout(self->daemon, &wait_ms) != MHD_YES || wait_ms > 0) return;
     }
+    /* Its descriptor tells of what is new alone, not of what is left. */
+    if (self->rest_timer < 0) self->rest_timer = zloop_timer(self->loop, SOON_MS, 1, on_rest, self);
 }
 
 void http_turn(http_t *self)
@@ -223,6 +239,20 @@ static void warn_of_others(http_t *self, int64_t now_ms)
               http_port(self));
 }
 
+static uint64_t resident(void *user)
+{
+    (void)user;
+    return memory_resident();
+}
+
+/* What many bodies at a time took stays with the C library, in pieces. */
+static void tidy(http_t *self, int64_t now_ms)
+{
+    if (now_ms - self->tidied_ms < TIDY_MS) return;
+    self->tidied_ms = now_ms;
+    idle_give_back(&self->idle, resident, NULL);
+}
+
 static int on_tick(zloop_t *loop, int timer, void *user)
 {
     (void)loop, (void)timer;
@@ -230,6 +260,7 @@ static int on_tick(zloop_t *loop, int timer, void *user)
     int64_t now_ms = clock_mono_ms();
     clients_look(self, now_ms);
     warn_of_others(self, now_ms);
+    tidy(self, now_ms);
     run(self);
     return 0;
 }
@@ -322,7 +353,7 @@ http_t *http_new(zloop_t *loop, const http_options_t *options, err_t *err)
     int fd = listen_open(options->address, err);
     if (fd < 0) return NULL;
     http_t *self = mem_calloc(1, sizeof *self);
-    *self = (http_t){.loop = loop, .options = *options, .timer = -1};
+    *self = (http_t){.loop = loop, .options = *options, .timer = -1, .rest_timer = -1};
     self->client = mem_calloc((size_t)options->connections, sizeof *self->client);
     self->poll = mem_calloc((size_t)options->connections, sizeof *self->poll);
     listen_bound(fd, host);
@@ -378,6 +409,7 @@ void http_destroy(http_t **self_p)
         zloop_poller_end(self->loop, &self->item);
     }
     if (self->daemon) end_requests(self);
+    if (self->rest_timer >= 0) zloop_timer_end(self->loop, self->rest_timer);
     if (self->daemon) MHD_stop_daemon(self->daemon); /* closes the listening socket */
     free(self->client);
     free(self->poll);

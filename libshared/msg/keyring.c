@@ -323,7 +323,9 @@ static void look(void)
     ring.judged_revoked = ring.revoked_since;
     for (size_t b = 0; b < BUCKETS; b++)
         for (entry_t *entry = ring.buckets[b]; entry; entry = entry->next) {
-            if (all) entry->why = fault_of(&entry->card, now_s);
+            /* A clock that was far ahead for a while makes no end of a certificate. */
+            bool again = entry->why == expired && entry->card.expires_s > now_s;
+            if (all || again) entry->why = fault_of(&entry->card, now_s);
             if (more && is_revoked(entry->card.public_key)) entry->why = revoked;
             if (!entry->why && entry->card.expires_s <= now_s) entry->why = expired;
         }

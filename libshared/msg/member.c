@@ -264,8 +264,8 @@ static void on_welcome(void *state, const msg_peer_t *from, const msg_envelope_t
         self->timeout_ms = welcome->timeout_ms;
     }
     self->pace_ms = self->heartbeat_ms;
-    log_event(LOG_INFO, "joined", "run=%s shepherd=%s protocol=%u", welcome->run, self->endpoint,
-              protocol);
+    log_event(LOG_INFO, "joined", "member=%s run=%s shepherd=%s protocol=%u", self->options.id,
+              welcome->run, self->endpoint, protocol);
     self->options.on_welcome(self->options.state, welcome);
 }
 

@@ -6,7 +6,7 @@
 
 #include "store/private.h"
 
-enum { SLICE = 5000, OBJECTS = 4096 };
+enum { SLICE = 5000, OBJECTS = 4096, DELETED = 4096 };
 
 /* Tables with many rows a run; those that others refer to come last. Others say ON DELETE CASCADE.
  * Events and samples stay: they are the metrics' history. */
@@ -93,6 +93,28 @@ int store_submission_objects(store_t *self, const char *id, store_hashes_t *out,
     }
     sql_rows_fini(&rows);
     return n < 0 ? -1 : 0;
+}
+
+/* The trail has a row of each, which is never taken out. */
+int store_submissions_deleted(store_t *self, store_ids_t *out, err_t *err)
+{
+    sql_rows_t rows = {0};
+    int64_t n = SQL_RUN(self->db, err, &rows,
+                        "SELECT object FROM trail WHERE action = 'delete' GROUP BY object "
+                        "ORDER BY max(seq) DESC LIMIT $1",
+                        sql_int(DELETED));
+    if (n >= 0) {
+        *out = (store_ids_t){.n = (size_t)n, .at = mem_calloc((size_t)n + 1, sizeof *out->at)};
+        for (size_t i = 0; i < out->n; i++) sql_cell_copy(&rows, i, 0, out->at[i], STORE_ID);
+    }
+    sql_rows_fini(&rows);
+    return n < 0 ? -1 : 0;
+}
+
+void store_ids_fini(store_ids_t *self)
+{
+    free(self->at);
+    *self = (store_ids_t){0};
 }
 
 void store_hashes_fini(store_hashes_t *self)

@@ -8,6 +8,8 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/mem.h"
+#include "base/secret.h"
 #include "store/sql_postgres.h"
 
 enum { OID_INT8 = 20, OID_TEXT = 25, OID_FLOAT8 = 701 }; /* of pg_type: part of the protocol */
@@ -78,13 +80,28 @@ int pg_wait(pg_t *self, short events, int64_t deadline, err_t *err)
     }
 }
 
+/* Where the URL was read of a file that says another by now: its password was changed. Returns, caller frees. */
+static char *present_url(const pg_t *self)
+{
+    char *url = secret_again(self->url);
+    PQconninfoOption *parsed = strncmp(url, "postgres", 8) == 0 ? PQconninfoParse(url, NULL) : NULL;
+    if (!parsed) { /* half written, or no URL: libpq's error might quote it */
+        free(url);
+        return mem_strdup(self->url);
+    }
+    PQconninfoFree(parsed);
+    return url;
+}
+
 static int start(pg_t *self, err_t *err)
 {
     /* Before dbname, so that the URL's own values win. */
+    char *url = present_url(self);
     const char *keys[] = {"application_name", "client_encoding", "dbname", NULL};
-    const char *values[] = {"pcp", "UTF8", self->url, NULL};
+    const char *values[] = {"pcp", "UTF8", url, NULL};
     int64_t deadline = clock_mono_ms() + self->limits.connect_ms;
     self->conn = PQconnectStartParams(keys, values, 1);
+    free(url);
     if (!self->conn) return err_set(err, ERR_MEMORY, "store: libpq is out of memory");
     PostgresPollingStatusType want = PGRES_POLLING_WRITING;
     while (PQstatus(self->conn) != CONNECTION_BAD && want != PGRES_POLLING_OK) {

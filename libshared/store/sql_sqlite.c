@@ -7,9 +7,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/mem.h"
 #include "store/sql.h"
 
 typedef struct {
@@ -61,16 +63,29 @@ static bool is_disk(int code)
     }
 }
 
+/* A path that no file can be at; SQLite does not say so. */
+static const char *misplaced(const char *path)
+{
+    struct stat info;
+    if (stat(path, &info) == 0) return S_ISDIR(info.st_mode) ? "is a directory, not a file" : NULL;
+    char *dir = mem_strdup(path), *slash = strrchr(dir, '/');
+    if (slash) slash[slash == dir] = '\0';
+    bool none = slash && (stat(dir, &info) < 0 ? errno == ENOENT || errno == ENOTDIR
+                                               : !S_ISDIR(info.st_mode));
+    free(dir);
+    return none ? "its directory does not exist: make it, or correct the path" : NULL;
+}
+
 static int fail(lite_t *self, int code, err_t *err)
 {
-    if (is_disk(code)) {
-        self->spoiled = strcmp(self->path, ":memory:") != 0;
-        return err_set(err, classify(code),
-                       "store: %s: %s: make room, or the file's disk and directory writable again",
-                       self->path, self->db ? sqlite3_errmsg(self->db) : sqlite3_errstr(code));
-    }
-    return err_set(err, classify(code), "store: %s: %s", self->path,
-                   self->db ? sqlite3_errmsg(self->db) : sqlite3_errstr(code));
+    const char *why = self->db ? sqlite3_errmsg(self->db) : sqlite3_errstr(code);
+    const char *wrong = (code & 0xff) == SQLITE_CANTOPEN ? misplaced(self->path) : NULL;
+    if (is_disk(code)) self->spoiled = strcmp(self->path, ":memory:") != 0;
+    if (wrong) return err_set(err, classify(code), "store: %s: %s", self->path, wrong);
+    if (!is_disk(code)) return err_set(err, classify(code), "store: %s: %s", self->path, why);
+    return err_set(err, classify(code),
+                   "store: %s: %s: make room, or the file's disk and directory writable again",
+                   self->path, why);
 }
 
 static void *lite_open(const char *url, const sql_limits_t *limits, err_t *err)
@@ -146,8 +161,10 @@ static int lite_connect(void *state, err_t *err)
     if (!self->existing) flags |= SQLITE_OPEN_CREATE;
     if (self->existing && strcmp(self->path, ":memory:") != 0 && access(self->path, F_OK) < 0 &&
         errno == ENOENT)
-        return err_set(err, ERR_SCHEMA,
-                       "store: %s: no such file (`pcp db migrate` makes a new one)", self->path);
+        return err_set(
+            err, ERR_SCHEMA,
+            "store: %s: no such file: correct the path (`pcp db migrate` makes a new one)",
+            self->path);
     int code = sqlite3_open_v2(self->path, &self->db, flags, NULL);
     if (code == SQLITE_OK) code = sqlite3_busy_timeout(self->db, (int)self->busy_ms);
     if (code == SQLITE_OK)

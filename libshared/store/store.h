@@ -422,6 +422,13 @@ typedef struct {
 } store_hashes_t;
 int store_submission_objects(store_t *self, const char *id, store_hashes_t *out, err_t *err);
 void store_hashes_fini(store_hashes_t *self);
+/* Ids of runs that operators have deleted, the last ones; one may have been submitted again since. */
+typedef struct {
+    size_t n;
+    char (*at)[STORE_ID];
+} store_ids_t;
+int store_submissions_deleted(store_t *self, store_ids_t *out, err_t *err);
+void store_ids_fini(store_ids_t *self);
 /* All, in order of submission. */
 int store_submission_list(store_t *self, store_submissions_t *out, err_t *err);
 void store_submissions_fini(store_submissions_t *self);

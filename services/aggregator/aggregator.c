@@ -186,10 +186,10 @@ static bool may_ask(const keys_card_t *card, wire_type_t type)
 static void refuse(aggregator_t *self, const msg_peer_t *from, const wire_header_t *header,
                    const char *why)
 {
-    self->data_refused++;
-    log_event(LOG_WARN, "data_refused", "refused=%llu type=%s name=%s reason=\"%s\"",
-              (unsigned long long)self->data_refused, wire_type_name(header->type),
-              from->card ? from->card->name : "", why);
+    if (msg_shows(++self->data_refused))
+        log_event(LOG_WARN, "data_refused", "refused=%llu type=%s name=%s reason=\"%s\"",
+                  (unsigned long long)self->data_refused, wire_type_name(header->type),
+                  from->card ? from->card->name : "", why);
     answer_nack(self, from, header, NACK_NOT_ALLOWED, "%s", why);
 }
 
@@ -206,9 +206,9 @@ void aggregator_on_data(aggregator_t *self, const msg_peer_t *from, const void *
     err_t err = {0};
     wire_header_t header;
     if (wire_unpack(bytes, n_header, n, &header, &err) < 0) {
-        self->data_dropped++;
-        log_event(LOG_WARN, "data_dropped", "dropped=%llu reason=\"%s\"",
-                  (unsigned long long)self->data_dropped, err.text);
+        if (msg_shows(++self->data_dropped))
+            log_event(LOG_WARN, "data_dropped", "dropped=%llu reason=\"%s\"",
+                      (unsigned long long)self->data_dropped, err.text);
         return;
     }
     if (!may_ask(from->card, header.type)) {

@@ -304,6 +304,7 @@ static void on_forget(void *state, const msg_peer_t *from, const msg_envelope_t 
     uint64_t run = forget->run_hash ? forget->run_hash : self->assigned ? self->meta.run : 0;
     for (size_t i = 0; i < forget->n_objects; i++) objects_forget(self, run, forget->objects[i]);
     if (forget->all && forget->run_hash) objects_forget_run(self, forget->run_hash);
+    for (size_t i = 0; i < forget->n_deleted; i++) objects_forget_run(self, forget->deleted[i]);
     if (forget->hold) shared_drop(&self->held);
 }
 

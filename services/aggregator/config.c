@@ -8,7 +8,9 @@
     }
 
 static const config_field_t fields[] = {
-    TEXT(shepherd, "ipc://run/control", "control endpoint of the shepherd"),
+    TEXT(shepherd, "ipc://run/control",
+         "control endpoint of a run's shepherd, or of a cluster's front, which listens at "
+         "ipc://runs/control by itself"),
     TEXT(bind, "ipc://run/data", "data endpoint (tcp://0.0.0.0:* takes any free port)"),
     TEXT(advertise, NULL, "data endpoint as others reach it [the bound one]"),
     TEXT(object_dir, "run/objects", "directory of the object store"),

@@ -122,7 +122,7 @@ static bool receive_data(loop_t *self)
         const char *why = NULL;
         memcpy(from.at, zmq_msg_data(&frame[0]), from.n);
         from.card = keyring_card(&frame[1], &why);
-        if (why) ration_refused(zmq_msg_get(&frame[1], ZMQ_SRCFD));
+        uint64_t bad = self->state.data_dropped + self->state.data_refused;
         if (why)
             aggregator_refuse(&self->state, &from, zmq_msg_data(&frame[1]), zmq_msg_size(&frame[1]),
                               zmq_msg_size(&frame[2]), why);
@@ -130,6 +130,8 @@ static bool receive_data(loop_t *self)
             aggregator_on_data(&self->state, &from, zmq_msg_data(&frame[1]),
                                zmq_msg_size(&frame[1]), zmq_msg_data(&frame[2]),
                                zmq_msg_size(&frame[2]));
+        if (why || self->state.data_dropped + self->state.data_refused > bad)
+            ration_refused(zmq_msg_get(&frame[1], ZMQ_SRCFD));
     } else {
         self->state.data_dropped++;
         ration_refused(zmq_msg_get(&frame[n < 3 ? n - 1 : 2], ZMQ_SRCFD));

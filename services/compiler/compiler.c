@@ -1,6 +1,7 @@
 /* Compile jobs: fetch the module, compile or find in the cache, describe the plan. */
 #include "compiler/compiler.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -101,6 +102,12 @@ bool compiler_model_at_fault(err_code_t code)
 {
     return code == ERR_PARSE || code == ERR_SHAPE || code == ERR_TYPE || code == ERR_UNSUPPORTED ||
            code == ERR_ARG || code == ERR_NUMERIC;
+}
+
+/* It comes from another process, as words. */
+bool compiler_lacks_room(const char *error)
+{
+    return strstr(error, strerror(ENOSPC)) || strstr(error, strerror(EDQUOT));
 }
 
 struct compiler_lists {

@@ -52,6 +52,8 @@ uint8_t *compiler_make(const compiler_t *self, const Msg__Compile *job, const ch
 
 /* Would another compiler fail on it, too? */
 bool compiler_model_at_fault(err_code_t code);
+/* Does that error pass when there is room on this machine again? */
+bool compiler_lacks_room(const char *error);
 
 /* Fill in params and batch from a plan; the reply borrows from an allocation that *memory owns. */
 typedef struct compiler_lists compiler_lists_t;

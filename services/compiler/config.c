@@ -8,7 +8,9 @@
     }
 
 static const config_field_t fields[] = {
-    TEXT(shepherd, "ipc://run/control", "control endpoint of the shepherd"),
+    TEXT(shepherd, "ipc://run/control",
+         "control endpoint of a run's shepherd, or of a cluster's front, which listens at "
+         "ipc://runs/control by itself"),
     TEXT(cache_dir, "run/plans", "directory of finished plans"),
     {.name = "plans_limit",
      .kind = CONFIG_INT,

@@ -50,6 +50,7 @@ static void run_job(void *user, job_t *control, const msg_envelope_t *message)
         reply.error = err.text;
         reply.target_at_fault = !target_find(job->target, NULL);
         reply.model_at_fault = !reply.target_at_fault && compiler_model_at_fault(err.code);
+        reply.for_now = compiler_lacks_room(err.text);
         reply.n_params = reply.n_batch = 0;
     } else {
         reply.plan = hash;

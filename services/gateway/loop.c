@@ -16,9 +16,9 @@ enum {
     MESSAGES_AT_ONCE = 256,
     AT_ONCE = 16,           /* steps' news before others have their turn */
     STREAM_BYTES = 4 << 20, /* that wait for a slow client */
-    HEAD_BYTES = 32 << 10,
-    REQUEST_MS = 30000, /* for a client to say what it wants */
-    ANSWER_MS = 60000,  /* to take what waits for it */
+    HEAD_BYTES = 16 << 10,  /* twice as many take four times as long to be found too many */
+    REQUEST_MS = 30000,     /* for a client to say what it wants */
+    ANSWER_MS = 60000,      /* to take what waits for it */
 };
 
 /* What the page may do: its own files and this service, nothing else, in no frame. */

@@ -33,6 +33,7 @@ typedef struct {
     bool singly;
     size_t next;      /* singly: the record to write next */
     uint32_t refused; /* singly: so far */
+    err_t away;       /* why it does not answer, as was said last */
     int64_t wait_ms, next_ms, prune_ms;
     writer_state_t state;
 } writer_t;
@@ -119,8 +120,9 @@ static void prune(writer_t *self)
 
 static void went_down(writer_t *self, const err_t *err)
 {
-    if (self->state == WRITER_UP || self->wait_ms == 0)
+    if (self->state == WRITER_UP || self->wait_ms == 0 || strcmp(err->text, self->away.text) != 0)
         log_event(LOG_WARN, "store_lost", "error=\"%s\"", err->text);
+    self->away = *err;
     self->state = WRITER_DOWN;
     self->wait_ms = self->wait_ms ? 2 * self->wait_ms : RETRY_MS;
     if (self->wait_ms > RETRY_MAX_MS) self->wait_ms = RETRY_MAX_MS;

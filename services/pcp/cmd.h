@@ -11,12 +11,12 @@ enum { CMD_OK = 0, CMD_FAILED = 1, CMD_USAGE = 2 };
 /* Where the cluster is: the same flag, PCP_SHEPHERD and default (where pcp-shepherd --cluster listens by
  * itself) for all that talk to it. `type` has a char *shepherd; a table without an environment says
  * .env_field = "shepherd". */
-#define CMD_SHEPHERD_FIELD(type)                                                                  \
-    {                                                                                             \
-        "shepherd", CONFIG_STRING, offsetof(type, shepherd), "ipc://runs/control",                \
-            "control endpoint of the cluster's front, or of the shepherd of a run; \"A,B\" with " \
-            "stand-bys [PCP_SHEPHERD]",                                                           \
-            0, 0, NULL, false                                                                     \
+#define CMD_SHEPHERD_FIELD(type)                                                             \
+    {                                                                                        \
+        "shepherd", CONFIG_STRING, offsetof(type, shepherd), "ipc://runs/control",           \
+            "control endpoint of the cluster's front, or of the shepherd of a run, which "   \
+            "listens at ipc://run/control by itself; \"A,B\" with stand-bys [PCP_SHEPHERD]", \
+            0, 0, NULL, false                                                                \
     }
 
 /* The operator's key, beside CMD_SHEPHERD_FIELD: `type` has a char *key_file. */

@@ -228,6 +228,16 @@ static int mark(store_t *store, const checkpoint_list_t *removed, err_t *err)
     return rc;
 }
 
+/* A path that is mistyped, or a run's own, would else look as if all were well. */
+static int has_some(const char *root, err_t *err)
+{
+    checkpoint_list_t found;
+    if (checkpoint_list(root, false, &found, err) < 0) return -1;
+    int rc = found.n ? 0 : checkpoint_none(root, err);
+    checkpoint_list_fini(&found);
+    return rc;
+}
+
 /* Nothing is removed where it could not be said. */
 static int prune(const options_t *o, const char *root, err_t *err)
 {
@@ -238,6 +248,7 @@ static int prune(const options_t *o, const char *root, err_t *err)
     int rc = checkpoint_prune(root, (int)o->keep, &removed, err);
     for (size_t i = 0; i < removed.n; i++) printf("removed %s\n", removed.at[i].name);
     if (mark(store, &removed, rc < 0 ? &fault : err) < 0) rc = -1;
+    if (rc == 0 && removed.n == 0) rc = has_some(root, err);
     checkpoint_list_fini(&removed);
     store_destroy(&store);
     return rc;

@@ -12,6 +12,7 @@
 static const config_field_t fields[] = {
     {"shepherd", CONFIG_STRING, OPTION(shepherd), NULL,
      "control endpoint of a cluster's front, to be asked", 0, 0, NULL, false},
+    CMD_KEY_FIELD(doctor_options_t),
     {"store", CONFIG_STRING, OPTION(store), NULL, "URL of a cluster's records, to be asked", 0, 0,
      NULL, true},
     {"liveness", CONFIG_STRING, OPTION(liveness), NULL, "URL of a cluster's Redis, to be asked", 0,
@@ -31,7 +32,8 @@ static const config_table_t table = {
         "name them, at a cluster's services as this machine reaches them. Tells what mends what\n"
         "it finds. Changes nothing.\n"
         "Exit status: 0 nothing will fail, 1 something will, 2 usage.\n\n"
-        "  pcp doctor --shepherd tcp://host:7000 --store postgresql://pcp@host/pcp",
+        "  pcp doctor --shepherd tcp://host:7000 --key-file operator.key --store "
+        "postgresql://pcp@host/pcp",
     .fields = fields,
     .n_fields = sizeof fields / sizeof *fields,
 };

@@ -15,6 +15,7 @@
 #include "pcp/run_delete.h"
 #include "pcp/run_links.h"
 #include "pcp/run_list.h"
+#include "pcp/run_logs.h"
 #include "pcp/run_show.h"
 #include "pcp/run_submit.h"
 #include "pcp/sample_line.h"
@@ -22,7 +23,7 @@
 
 typedef struct {
     char *key_file, *shepherd, *key, *name, *output;
-    int64_t wait_ms, limit;
+    int64_t wait_ms, limit, tail;
     bool json, follow, watch, links, all, yes;
     train_config_t train; /* submit */
 } options_t;
@@ -36,6 +37,8 @@ static const config_field_t own_fields[] = {
     OUTPUT_FIELDS(options_t, "list, get, watch --links: "),
     {"follow", CONFIG_BOOL, AT(follow), "false", "logs: wait for more until the run is over", 0, 0,
      NULL, false},
+    {"tail", CONFIG_INT, AT(tail), "0", "logs: only the last so many lines; 0: all there are", 0,
+     1000000000, NULL, false},
     {"limit", CONFIG_INT, AT(limit), "50", "list: so many, the newest first", 1, 1000000, NULL,
      false},
     {"all", CONFIG_BOOL, AT(all), "false", "list: all there are", 0, 0, NULL, false},
@@ -61,7 +64,7 @@ static const char usage[] =
     "list     the newest runs first\n"
     "get      one run: state, what it waits for, round, loss\n"
     "watch    its rounds as they end, until it is over; --links: with what its workers waited for\n"
-    "logs     the log of its shepherd\n"
+    "logs     the log of its shepherd, as far back as it is kept\n"
     "pause    saves and gives its workers to other runs; nothing trained is lost\n"
     "resume   a paused or failed run: where it stopped\n"
     "cancel   for good\n"
@@ -216,51 +219,20 @@ static int watch(const options_t *o, run_talk_t *talk, const char *id, err_t *er
 
 /* --- the others --- */
 
-static int ask_about(run_talk_t *talk, Msg__RunAsk__Verb verb, const char *id, uint64_t offset,
+static int ask_about(run_talk_t *talk, Msg__RunAsk__Verb verb, const char *id,
                      msg_envelope_t **answer, err_t *err)
 {
     Msg__RunAsk ask = MSG__RUN_ASK__INIT;
     ask.verb = verb;
     ask.run = (char *)id;
-    ask.offset = offset;
     return run_talk_ask(talk, &ask, false, answer, err);
-}
-
-static bool is_over(run_talk_t *talk, const char *id)
-{
-    msg_envelope_t *answer = NULL;
-    err_t err = {0};
-    if (ask_about(talk, MSG__RUN_ASK__VERB__GET, id, 0, &answer, &err) < 0) return true;
-    bool over = answer->run_answer->n_runs == 0 || run_show_over(answer->run_answer->runs[0]);
-    msg_free(&answer);
-    return over;
-}
-
-static int logs(const options_t *o, run_talk_t *talk, const char *id, err_t *err)
-{
-    enum { PAUSE_US = 300000 };
-    bool over = false;
-    for (uint64_t offset = 0;;) {
-        msg_envelope_t *answer = NULL;
-        if (ask_about(talk, MSG__RUN_ASK__VERB__LOGS, id, offset, &answer, err) < 0) return -1;
-        const ProtobufCBinaryData *data = &answer->run_answer->data;
-        if (data->len) fwrite(data->data, 1, data->len, stdout);
-        offset = answer->run_answer->offset;
-        bool end = data->len == 0;
-        msg_free(&answer);
-        if (!end) continue;
-        fflush(stdout);
-        if (!o->follow || over) return 0;
-        over = is_over(talk, id); /* what it said last comes with the next piece */
-        if (!over) usleep(PAUSE_US);
-    }
 }
 
 static int print_answer(const options_t *o, run_talk_t *talk, Msg__RunAsk__Verb verb,
                         const char *id, err_t *err)
 {
     msg_envelope_t *answer = NULL;
-    if (ask_about(talk, verb, id, 0, &answer, err) < 0) return -1;
+    if (ask_about(talk, verb, id, &answer, err) < 0) return -1;
     const Msg__RunAnswer *found = answer->run_answer;
     output_t format = output_of(o->output, o->json);
     if (found->n_runs && (verb == MSG__RUN_ASK__VERB__GET || format != OUTPUT_TABLE))
@@ -322,7 +294,7 @@ static int act(options_t *o, run_talk_t *talk, Msg__RunAsk__Verb verb, const cha
     switch (verb) {
     case MSG__RUN_ASK__VERB__SUBMIT: return submit(o, talk, what, err);
     case MSG__RUN_ASK__VERB__WATCH: return watch(o, talk, what, err);
-    case MSG__RUN_ASK__VERB__LOGS: return logs(o, talk, what, err);
+    case MSG__RUN_ASK__VERB__LOGS: return run_logs(talk, what, o->tail, o->follow, err);
     case MSG__RUN_ASK__VERB__LIST:
         return run_list(talk, o->limit, o->all, output_of(o->output, o->json), err);
     case MSG__RUN_ASK__VERB__DELETE: return run_delete(talk, what, o->yes, err);

@@ -7,6 +7,7 @@
 
 typedef struct {
     char *shepherd, *store, *liveness; /* NULL: not asked */
+    char *key_file;                    /* under which the shepherd is asked; NULL: none */
     char *dir;                         /* where runs and caches are to be */
     char *ports;                       /* "7000,7100": to be free here; "": none */
     int64_t wait_ms;

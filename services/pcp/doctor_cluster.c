@@ -4,6 +4,7 @@
 
 #include "base/clock.h"
 #include "base/version.h"
+#include "msg/keyring.h"
 #include "pcp/doctor.h"
 #include "pcp/run_talk.h"
 #include "store/liveness.h"
@@ -26,10 +27,13 @@ static void check_shepherd(const doctor_options_t *o, doctor_finding_t *f)
         doctor_say(f, DOCTOR_WELL, "", "%s answers within %.0f ms", o->shepherd,
                    1e3 * (clock_mono_s() - from));
     else
-        doctor_say(
-            f, DOCTOR_BAD,
-            "is it started, and does a firewall let its port through? (docs/operations.md, Ports)",
-            "%s", err.text);
+        doctor_say(f, DOCTOR_BAD,
+                   keyring_own()
+                       ? "is it started, does a firewall let its port through, and is the "
+                         "key an operator's of that cluster? (pcp keys show)"
+                       : "is it started, does a firewall let its port through, and has "
+                         "that cluster keys? (--key-file, PCP_KEY)",
+                   "%s", err.text);
     msg_free(&answer);
     run_talk_destroy(&talk);
 }

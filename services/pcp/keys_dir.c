@@ -26,6 +26,9 @@ int keys_dir_authority(const char *dir, const char *name, keys_authority_t *out,
     char *path = mem_printf("%s/%s", dir, name);
     char *text = secret_file(path, KEYS_FILE_BYTES, &n, err);
     int rc = text ? keys_authority_read(text, n, out, &inner) : -1;
+    if (!text && !file_exists(path))
+        err_set(err, ERR_IO, "%s: no such file: name its directory by --dir%s", path,
+                strcmp(name, "authority.key") == 0 ? ", or make a new one: pcp keys init" : "");
     if (text && rc < 0) err_set(err, inner.code, "%s is no authority: %s", path, inner.text);
     free(text);
     free(path);

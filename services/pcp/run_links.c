@@ -1,11 +1,12 @@
 /* Rates of links and shares of time, from what a round's leases took. */
 #include "pcp/run_links.h"
 
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/mem.h"
 #include "base/str.h"
-#include "base/utf8.h"
 
 enum { NAME_BYTES = 15 };
 
@@ -93,6 +94,15 @@ static void add_rate(str_t *text, double mbits)
         str_addf(text, " %8.*f", digits, mbits < 9999999 ? mbits : 9999999);
 }
 
+/* Names begin alike ("supervisor-1d2b21a0-w0") and end apart. */
+static void shorten(char name[NAME_BYTES + 1], const char *worker)
+{
+    size_t n = strlen(worker);
+    const char *end = n > NAME_BYTES ? worker + n - (NAME_BYTES - 1) : worker;
+    while (n > NAME_BYTES && (*end & 0xc0) == 0x80) end++; /* whole characters */
+    snprintf(name, NAME_BYTES + 1, "%s%s", n > NAME_BYTES ? "~" : "", end);
+}
+
 char *run_links_table(const Msg__Links *links)
 {
     str_t text = {0};
@@ -103,7 +113,7 @@ char *run_links_table(const Msg__Links *links)
         double share = computing(link), longest;
         const char *what = waits_for(link, &longest);
         char name[NAME_BYTES + 1];
-        utf8_cut(name, sizeof name, link->worker);
+        shorten(name, link->worker);
         str_addf(&text, "\n%-*s", NAME_BYTES, name);
         add_rate(&text, rate(link->received_bytes, link->download_s));
         add_rate(&text, rate(link->sent_bytes, link->upload_s));

@@ -59,7 +59,7 @@ static void print_time(const char *what, int64_t ms)
     char text[64];
     time_t seconds = (time_t)(ms / 1000);
     if (ms < 0) return;
-    strftime(text, sizeof text, "%Y-%m-%d %H:%M:%S", localtime(&seconds));
+    strftime(text, sizeof text, "%Y-%m-%d %H:%M:%S %Z", localtime(&seconds));
     printf("%-12s %s\n", what, text);
 }
 
@@ -69,11 +69,10 @@ void run_show_one(const Msg__RunInfo *info, output_t format)
         output_value(format, json_of(info), stdout);
         return;
     }
+    bool waits = strcmp(info->state, "queued") == 0 || strcmp(info->state, "running") == 0;
     printf("%-12s %s\n%-12s %s\n%-12s %s%s%s\n", "run", info->id, "key", info->key, "state",
            info->state, *info->phase ? ", " : "", info->phase);
-    if (*info->reason)
-        printf("%-12s %s\n", strcmp(info->state, "queued") == 0 ? "waits for" : "reason",
-               info->reason);
+    if (*info->reason) printf("%-12s %s\n", waits ? "waits for" : "reason", info->reason);
     printf("%-12s %u of %u\n%-12s %u of %u\n%-12s %u of %u\n", "rounds", info->round, info->rounds,
            "workers", info->workers, info->workers_wanted, "aggregators", info->aggregators,
            info->shards);

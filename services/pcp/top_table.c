@@ -36,6 +36,19 @@ static void cell(top_table_t *self, int width, top_style_t style, const char *te
     self->column += wide + 1;
 }
 
+/* Ids begin alike ("supervisor-1d2b21a0-w0") and end apart: of one that is too long the end is shown. */
+static void id_cell(top_table_t *self, int width, const char *id)
+{
+    char shown[64];
+    size_t n = strlen(id), plain = 0;
+    while (id[plain] > ' ' && id[plain] <= '~') plain++;
+    if (plain == n && n > (size_t)width) { /* else its cells are not its bytes */
+        snprintf(shown, sizeof shown, "~%s", id + n - (size_t)(width - 1));
+        id = shown;
+    }
+    cell(self, width, TOP_PLAIN, id);
+}
+
 static void rest(top_table_t *self, top_style_t style, const char *text)
 {
     cell(self, self->canvas->columns - self->column, style, text);
@@ -204,7 +217,7 @@ static void worker_row(top_table_t *self, const top_data_t *data, size_t row)
     if (bytes > 0) snprintf(memory, sizeof memory, " %.1f GiB", bytes / (1 << 30));
     snprintf(what, sizeof what, " %s%s%s%s", text_of(r, row, "target"), memory, *device ? " " : "",
              device);
-    cell(self, wide ? W_WORKER + 8 : W_WORKER, TOP_PLAIN, worker);
+    id_cell(self, wide ? W_WORKER + 8 : W_WORKER, worker);
     cell(self, W_STATE, style_of(state), state);
     cell(self, -W_FIGURE, TOP_PLAIN, loss);
     cell(self, -W_FIGURE, TOP_PLAIN, speed);
@@ -238,7 +251,7 @@ static void event_row(top_table_t *self, const report_t *r, size_t row)
     top_detail(&detail, store_report_cell(r, row, "detail"));
     cell(self, W_CLOCK, TOP_FAINT, clock);
     cell(self, W_EVENT, style_of(level), text_of(r, row, "name"));
-    cell(self, W_WHO, TOP_PLAIN, text_of(r, row, "member"));
+    id_cell(self, W_WHO, text_of(r, row, "member"));
     rest(self, TOP_PLAIN, str_text(&detail));
     str_fini(&detail);
 }

@@ -57,14 +57,16 @@ static void tell_degraded(shepherd_t *self, bool over)
     shepherd_tell(self, &event);
 }
 
-/* The run pauses where it would have to be recorded; nothing is lost, and nobody is asked. */
+/* The run pauses where it would have to be recorded; nothing is lost, and nobody is asked. Told again for another reason:
+ * a server that was ended and then takes our password no more wants another remedy. */
 static void store_lost(shepherd_t *self, const err_t *err)
 {
+    bool before = self->records.lost;
     self->records.lost = true;
     free(self->records.fault);
     self->records.fault = mem_strdup(err->text);
     log_event(LOG_WARN, "store_lost", "error=\"%s\"", err->text);
-    tell_degraded(self, false);
+    if (!before) tell_degraded(self, false);
 }
 
 static void store_back(shepherd_t *self)

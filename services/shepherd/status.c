@@ -62,6 +62,7 @@ void status_tick(shepherd_t *self)
     status.audits_skipped = self->audits.n_skipped;
     for (size_t i = 0; i < self->roster.members.n; i++)
         status.quarantined += self->roster.members.at[i]->quarantined;
+    if (self->round.waiting_ms > self->round.begun_ms) status.waits = self->round.waits;
     status.n_members = n;
     status.members = list;
     Msg__Event event = MSG__EVENT__INIT;

@@ -9,7 +9,8 @@
 
 static const config_field_t fields[] = {
     TEXT(shepherd, "ipc://run/control",
-         "control endpoint of the shepherd; \"A,B\": of several, of whom one leads"),
+         "control endpoint of a run's shepherd, or of a cluster's front, which listens at "
+         "ipc://runs/control by itself; \"A,B\": of several, of whom one leads"),
     TEXT(cache_dir, "run/cache", "directory for plans and tokens"),
     TEXT(state_dir, NULL,
          "directory for inner optimizer states, shared by the workers of a machine "

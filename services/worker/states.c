@@ -190,7 +190,10 @@ static int fetch_object(const states_t *self, state_t *state, data_client_t *cli
     size_t n_bytes = 0;
     err_t fault = {0};
     if (data_object_size(client, state->hash, &n, err) < 0) return -1;
-    if (n <= limit && fetch_to_file(self, state, client, n, &fault) == 0) return 0;
+    if (n > limit)
+        return err_set(err, ERR_SHAPE, "it has %llu bytes there, a state of this plan at most %zu",
+                       (unsigned long long)n, limit);
+    if (fetch_to_file(self, state, client, n, &fault) == 0) return 0;
     if (fault.code == ERR_NET || fault.code == ERR_STATE)
         return err_set(err, fault.code, "%s", fault.text);
     /* The directory has no room for it. */
@@ -261,13 +264,23 @@ int states_find(states_t *self, const Msg__Lease *lease, data_client_t *client, 
         return 0;
     }
     if (fetch(self, lease, client, limit, found, &reason) == 0) return 0;
-    if (reason.code != ERR_IO && reason.code != ERR_CORRUPT)
+    if (reason.code != ERR_IO && reason.code != ERR_CORRUPT && reason.code != ERR_SHAPE)
         return err_set(err, reason.code, "inner state: %s", reason.text);
     memcpy(self->lost, lease->state, HASH_HEX);
     return err_set(err, ERR_STATE,
                    "inner state %.12s of replica %u is not in %s, and not in the object service: "
                    "%.300s",
                    lease->state, lease->replica, self->dir, reason.text);
+}
+
+void states_unfit(states_t *self, const Msg__Lease *lease, err_t *err)
+{
+    if (!*lease->state) return; /* this worker's own, from memory */
+    memcpy(self->lost, lease->state, HASH_HEX);
+    err_prefix(err,
+               "what replica %u is to begin with, %.12s, is no state of this run: ", lease->replica,
+               lease->state);
+    err->code = ERR_STATE;
 }
 
 const state_t *states_open(states_t *self, const char *hash, err_t *err)

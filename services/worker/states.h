@@ -42,6 +42,10 @@ void states_forget(states_t *self); /* drop what is in memory; also the end */
 int states_find(states_t *self, const Msg__Lease *lease, data_client_t *client, size_t limit,
                 const state_t **found, bool *fresh, err_t *err);
 
+/* What states_find found under the lease's name is no state: whoever trained the lease before has named something else. So
+ * it is lost, whoever has it; err, which says what is wrong with it, becomes ERR_STATE. */
+void states_unfit(states_t *self, const Msg__Lease *lease, err_t *err);
+
 /* The file of that name in the directory, open; borrowed until states_done or the next call. NULL: there is none that is whole. */
 const state_t *states_open(states_t *self, const char *hash, err_t *err);
 

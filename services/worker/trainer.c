@@ -83,6 +83,12 @@ static int train(trainer_t *self, const Msg__Lease *lease, feed_t *feed, progres
     return 0;
 }
 
+/* What a lease is said to begin with is no state of this plan (engine_begin): no fault of ours. */
+static bool is_unfit(err_code_t code)
+{
+    return code == ERR_CORRUPT || code == ERR_SHAPE || code == ERR_UNSUPPORTED;
+}
+
 static int begin(trainer_t *self, const Msg__Lease *lease, bool *fresh, err_t *err)
 {
     const state_t *state = NULL;
@@ -102,6 +108,7 @@ static int begin(trainer_t *self, const Msg__Lease *lease, bool *fresh, err_t *e
     int rc = engine_begin(self->engine, self->start, state ? &state->source : NULL,
                           self->codec->feedback > 0 ? self->error : NULL, err);
     states_done(&self->states);
+    if (rc < 0 && state && is_unfit(err->code)) states_unfit(&self->states, lease, err);
     return rc;
 }
 

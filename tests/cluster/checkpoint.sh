@@ -122,6 +122,7 @@ check "the records know of all checkpoints" test "$recorded" -eq "$(find "$work/
 check "records that are not there: nothing is pruned" refuses "nowhere.db: no such file" \
     "$bin/pcp" checkpoint prune "$work/calm/checkpoint" --keep 1 --store "sqlite://$work/nowhere.db"
 check "nor are they made" test ! -e "$work/nowhere.db"
+check "nor is where there are none" refuses "a run's are in $work/calm/checkpoint" "$bin/pcp" checkpoint prune "$work/calm"
 check "pruning keeps the last two" "$bin/pcp" checkpoint prune "$work/calm/checkpoint" --keep 2
 check "the records say so" test "$(store calm "$good_and_all")" = "2 $all"
 check "and removes the others" bash -c "[ \$(find '$work/calm/checkpoint' -name 'round-*' | wc -l) -eq 2 ]"

@@ -29,6 +29,15 @@ check "the right one" finds 0 '^ok +database +schema' --store "$store"
 check "no cluster" finds 1 '^BAD +shepherd' --shepherd "$control" --wait-ms 300
 serve front shepherd --cluster --store "$store" --runs-dir "$work/runs" --bind "$control"
 check "a cluster" finds 0 '^ok +shepherd .* answers' --shepherd "$control" --wait-ms $((10000 * slow))
+dismiss
+"$bin/pcp" keys init --dir "$work/keys" >/dev/null
+"$bin/pcp" keys issue --dir "$work/keys" --role operator --name op >/dev/null
+. tests/servers.bash
+at=tcp://127.0.0.1:$(free_port)
+serve keyed shepherd --cluster --store "$store" --runs-dir "$work/runs" --bind "$at" --key "$work/keys/shepherd.key"
+check "a cluster with keys" finds 0 '^ok +shepherd .* answers' --shepherd "$at" --wait-ms $((10000 * slow)) \
+    --key-file "$work/keys/op.key"
+check "it answers nobody without one, which is said" finds 1 ' -> .*--key-file' --shepherd "$at" --wait-ms 1000
 check "no Redis is no disaster" finds 0 '^warn +Redis .*refused' --liveness redis://127.0.0.1:1
 check "JSON has each check once" sh -c "'$bin/pcp' doctor --json --ports '' --dir '$work' |
     grep -c '\"verdict\": \"\\(ok\\|warn\\|skipped\\)\"' | grep -qx 14"

@@ -161,6 +161,11 @@ check "a body without end" too_large
 check "the same in chunks" too_large -H 'Transfer-Encoding: chunked'
 form() { [ "$(curl -s -o /dev/null -w '%{http_code}' -H "Authorization: Bearer $token" -d '{"prompt":"x"}' "$url/v1/completions")" = 415 ]; }
 check "a page's form" form
+headers_of() { # N STATUS: what so many bytes of them are answered
+    [ "$(curl -s -o /dev/null -w '%{http_code}' -H "X-Long: $(printf "%*s" "$1" '' | tr ' ' x)" "$url/healthz")" = "$2" ]
+}
+check "headers of 12000 bytes are read" headers_of 12000 200
+check "more than are kept are refused" headers_of 20000 431
 check "another method" test "$(curl -s -o /dev/null -w '%{http_code}' -H "Authorization: Bearer $token" "$url/v1/completions")" = 405
 
 # --- clients that leave, and that do not read ---

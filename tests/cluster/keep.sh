@@ -118,10 +118,15 @@ else
     skip "at a terminal it asks" "no script here"
 fi
 check "its files are there" test -s "$runs/endless/train.u16"
-objects() { find "$dir/a0.objects" -type f -size +"$((slow > 1 ? 1 : 100))"k | wc -l; }
+# runs that have objects at the aggregators
+owners() { find "$dir"/a?.objects -path '*/owners/*' -type d | wc -l; }
 states() { db "SELECT DISTINCT state_out FROM lease WHERE run_id = 'endless' AND state_out <> '' AND round >= (SELECT max(round) - 1 FROM round WHERE run_id = 'endless')"; }
 states >"$work/states"
 check "its inner states are objects" test -s "$work/states"
+had=$(owners)
+slay KILL a0 # and the aggregators are away
+wait "${pid[a0]}" 2>/dev/null
+unset 'pid[a0]'
 check "it is deleted" gone
 check "what is freed is told" grep -qE '^endless is deleted: [0-9.]+ [kMG]?B?.* freed$' "$work/delete.out"
 check "its directory is gone" test ! -e "$runs/endless"
@@ -130,8 +135,11 @@ check "it is in no table" test -z "$(db "SELECT id FROM run WHERE id = 'endless'
 forgotten() {
     local hash
     while read -r hash; do ! find "$dir"/a?.objects -name "*${hash:4}*" | grep -q . || return 1; done <"$work/states"
+    [ "$(owners)" -lt "$had" ]
 }
-check "nor are its states at the aggregators" eventually 60 forgotten
+check "the aggregators know nothing of it" test "$(owners)" -eq "$had"
+aggregator a0 --slots 2
+check "once they are back nothing of it is there" eventually 60 forgotten
 check "the others are there" test "$(run list --all --json | grep -c '"run":')" -eq 5
 check "an unknown run is an error" refuses 'there is no run "endless"' run delete endless --yes
 check "its name is free, for another run" submit --name endless --key another --seed 7 --watch

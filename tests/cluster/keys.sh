@@ -26,6 +26,7 @@ refused() { eventually 30 event "$1" "event=fault .*$2"; }
 calm_run
 dismiss
 
+check "without an authority nothing is issued" refuses 'or make a new one: pcp keys init' "$bin/pcp" keys issue --dir "$keys" --role worker --name w
 check "an authority is made" "$bin/pcp" keys init --dir "$keys"
 check "and never twice" refuses exists "$bin/pcp" keys init --dir "$keys"
 for role in worker aggregator compiler operator metrics viewer; do issue "$role" "$role"; done

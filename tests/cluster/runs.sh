@@ -112,6 +112,20 @@ check "a run that is done cannot be paused" refuses "run one is done" run pause 
 check "nor cancelled" refuses "run one is done" run cancel one
 check "nor resumed" refuses "run one is done" run resume one
 check "logs are there" says 'event=run_done' run logs one
+logs_are() { # FILE FLAGS
+    local want=$1
+    shift
+    run logs one "$@" >"$work/said" && cmp "$work/said" "$want"
+}
+one_log() { printf 'a\nb\n' >"$runs/one/shepherd.log.1" && cat "$runs/one/shepherd.log.1" "$runs/one/shepherd.log" >"$work/both"; }
+one_log
+check "also what they had before they began anew" logs_are "$work/both"
+tail -n 3 "$work/both" >"$work/some"
+check "their last lines" logs_are "$work/some" --tail 3
+lines=$(wc -l <"$work/both")
+tail -n $((lines - 1)) "$work/both" >"$work/some"
+check "of the one before, too" logs_are "$work/some" --tail $((lines - 1)) --follow
+rm "$runs/one/shepherd.log.1"
 
 # --- paused, and another run has its workers meanwhile ---
 check "a long run is submitted" submit "${long[@]}" --name long
@@ -124,6 +138,13 @@ check "a run for its workers" submit --seed 4 --rounds 3 --name short --watch
 check "it is resumed" run resume long
 check "in the table, too" eventually 60 run_row long running
 check "it trains on" eventually 60 past long 20
+
+# --- without its database ---
+check "the database goes away" postgres_stop immediate
+check "the run that waits for it says so" eventually 60 says '^waits for +the store' run get long
+check "in the list, too" says '^long +running .*the store' run list
+check "the database comes back" postgres_again
+check "the run goes on" eventually 60 past long "$(($(json long round) + 5))"
 
 # --- its shepherd is killed, then the front ---
 child() { pgrep -f -- "pcp-shepherd .*--run long .*$work" | head -n 1; }

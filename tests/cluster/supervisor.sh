@@ -41,7 +41,7 @@ kill -KILL "$(worker_pid node-w0)"
 check "a killed worker is replaced" eventually 60 event node 'worker=node-w0 state=waiting .*signal 9 .*starts again in 0 ms'
 check "the shepherd hears of it at once" eventually 60 event shepherd 'member_lost member=node-w0 .*signal 9'
 check "and it trains again" eventually 60 steps_again node-w0 "$done_before"
-check "its restart is counted" shows '^node-w0 +node +running +[a-z]+ +[0-9]+ +1 '
+check "its restart is counted" eventually 60 shows '^node-w0 +node +running +[a-z]+ +[0-9]+ +1 '
 
 # --- hung ---
 done_before=$(count node-w1 'event=lease_done')
@@ -98,6 +98,27 @@ kill -STOP "$(worker_pid node-w0)"
 slay TERM node
 check "a worker that does not leave is killed: status 3" leaves node 3
 check "no worker is left over" no_workers
+dismiss
+
+# --- ids that nobody chose: another one after each start ---
+cluster "$work/unnamed"
+unnamed() { # NAME
+    serve "$1" supervisor --shepherd "$control" --cache-dir "$dir/cache" --log-dir "$dir/logs" --scale 2 --threads 1
+    eventually 60 event "$1" 'worker=.*-w1 state=running'
+}
+cache_of() { sed -n 's/.*event=worker worker=\(.*\)-w1 state=running.*/\1/p' "$dir/$1.log" | head -n 1; }
+check "a supervisor without --id" unnamed first
+old=$(cache_of first)
+mkdir -p "$dir/cache/$old-w0" "$dir/cache/$old-w1" && touch "$dir/cache/$old-w0/kept" "$dir/cache/$old-w1/kept"
+slay KILL first
+leaves first 137 >/dev/null
+check "the next one" unnamed next
+check "has the caches of the one before" ls "$dir/cache/$(cache_of next)-w0/kept" "$dir/cache/$(cache_of next)-w1/kept"
+check "its logs, too" grep -q 'event=start' "$dir/logs/$(cache_of next)-w0.log"
+nothing_of() { [ -z "$(find "$dir/cache" "$dir/logs" -name "$1*")" ]; }
+check "nothing is left under the old id" nothing_of "$old"
+check "one beside it" unnamed beside
+check "takes nothing of one that lives" ls "$dir/cache/$(cache_of next)-w0/kept" "$dir/cache/$(cache_of next)-w1/kept"
 dismiss
 
 # --- a crash loop ---

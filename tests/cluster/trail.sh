@@ -29,6 +29,12 @@ check "revokes a key" "$bin/pcp" keys revoke w0 --dir "$keys" --store "$store"
 check "not in records that are not there" refuses 'nowhere.db: no such file' \
     "$bin/pcp" keys revoke w0 --dir "$keys" --store "sqlite://$work/nowhere.db"
 check "nor are they made" test ! -e "$work/nowhere.db"
+no_records() { refuses "$2" "$bin/pcp" audit --store "sqlite://$1" && refuses "$2" "$bin/pcp" db status --store "sqlite://$1"; }
+check "nor by those who only look" no_records "$work/nowhere.db" 'nowhere.db: no such file: correct the path'
+check "nothing is there then" test ! -e "$work/nowhere.db"
+check "a directory is no file" no_records "$work" 'is a directory, not a file'
+check "a new one in a directory that is not there" refuses 'its directory does not exist' \
+    "$bin/pcp" db migrate --store "sqlite://$work/nodir/x.db"
 unset PCP_KEY
 
 trail() { "$bin/pcp" audit --store "$store" "$@"; }

@@ -2,11 +2,14 @@
  * itself: tests compile the same kernels again and again, and most of a processor's time goes there.
  *
  *   cc FLAGS -c -o OUT .../kN.c        (codegen/c/compiler.c)
+ *   g++ FLAGS -include SHIM -shared -o OUT N.cu    (cuda-emulated/compile; N.hip, too)
  *   glslc FLAGS N.comp N.comp ...      (codegen/batch.c), each file's .spv beside it
  *
  * What the same compiler made of the same bytes with the same flags is copied; who asks while another makes it waits
  * for that one. Any other command line, and any trouble, is the compiler's own business. Such code includes headers of
- * the system alone, and scripts/test keeps nothing from one run to the next. */
+ * the system alone, but for those beside SHIM, which count as its own bytes. scripts/test keeps results of another
+ * compiler, or processor, apart. */
+#include <dirent.h>
 #include <fcntl.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -53,20 +56,51 @@ static bool is_source(const char *word, const char *end)
     return n > 0 && strcmp(base + n, end) == 0;
 }
 
-/* Where the result of one source with these flags is kept: DIR/HASH; NULL: the source cannot be read. */
-static char *place_of(const char *dir, const char *real, char **flags, int n_flag,
-                      const char *source)
+static bool add_file(hash_stream_t *hash, const char *path)
 {
     size_t n = 0;
-    char hex[HASH_HEX], *text = file_read(source, &n, NULL);
-    if (!text) return NULL;
+    char *text = file_read(path, &n, NULL);
+    if (text) hash_stream_add(hash, text, n);
+    free(text);
+    return text != NULL;
+}
+
+static int is_header(const struct dirent *entry)
+{
+    const char *end = strrchr(entry->d_name, '.');
+    return end && strcmp(end, ".h") == 0;
+}
+
+/* All headers that lie where `shim` does, by name; which folder that is does not count. */
+static bool add_headers(hash_stream_t *hash, const char *shim)
+{
+    const char *slash = strrchr(shim, '/');
+    char *dir = slash ? mem_printf("%.*s", (int)(slash - shim), shim) : mem_strdup(".");
+    struct dirent **names = NULL;
+    int n = scandir(dir, &names, is_header, alphasort);
+    bool read = n > 0;
+    for (int i = 0; i < n; i++) {
+        char *path = mem_printf("%s/%s", dir, names[i]->d_name);
+        read = read && add_file(hash, path);
+        free(path);
+        free(names[i]);
+    }
+    free(names);
+    free(dir);
+    return read;
+}
+
+/* Where the result of one source with these flags is kept: DIR/HASH; NULL: something cannot be read. shim may be NULL. */
+static char *place_of(const char *dir, const char *real, char **flags, int n_flag, const char *shim,
+                      const char *source)
+{
+    char hex[HASH_HEX];
     hash_stream_t *hash = hash_stream_new();
     hash_stream_add(hash, real, strlen(real) + 1);
     for (int i = 0; i < n_flag; i++) hash_stream_add(hash, flags[i], strlen(flags[i]) + 1);
-    hash_stream_add(hash, text, n);
+    bool read = (!shim || add_headers(hash, shim)) && add_file(hash, source);
     hash_stream_finish(&hash, hex);
-    free(text);
-    return mem_printf("%s/%s", dir, hex);
+    return read ? mem_printf("%s/%s", dir, hex) : NULL;
 }
 
 static bool copy(const char *from, const char *to)
@@ -104,7 +138,9 @@ static int make_one(const char *real, char **argv, const char *place, const char
     char *guard = mem_printf("%s.lock", place);
     int lock = open(guard, O_RDWR | O_CREAT | O_CLOEXEC, 0644), status = 0;
     if (lock >= 0) (void)flock(lock, LOCK_EX);
-    if (!copy(place, out)) {
+    if (copy(place, out)) {
+        (void)utimensat(AT_FDCWD, place, NULL, 0); /* when it was last asked for */
+    } else {
         status = run(real, argv);
         if (status == 0) (void)copy(out, place);
     }
@@ -113,22 +149,26 @@ static int make_one(const char *real, char **argv, const char *place, const char
     return status;
 }
 
-/* cc: words but the result's and the source's names are flags. -1: not a command line of ours. */
+/* cc, g++: words but the result's, the shim's and the source's names are flags. -1: not a command line of ours. */
 static int as_cc(const char *dir, const char *real, int argc, char **argv)
 {
-    char **flags = mem_calloc((size_t)argc, sizeof *flags), *out = NULL, *source = NULL;
+    char **flags = mem_calloc((size_t)argc, sizeof *flags);
+    char *out = NULL, *source = NULL, *shim = NULL, *place = NULL;
     int n = 0, n_source = 0, status = -1;
     bool compiles = false;
     for (int i = 1; i < argc; i++) {
-        if (strcmp(argv[i], "-o") == 0 && i + 1 < argc)
+        const char *word = argv[i];
+        if (strcmp(word, "-o") == 0 && i + 1 < argc)
             out = argv[++i];
-        else if (is_source(argv[i], ".c"))
+        else if (strcmp(word, "-include") == 0 && i + 1 < argc)
+            shim = argv[++i];
+        else if (is_source(word, ".c") || is_source(word, ".cu") || is_source(word, ".hip"))
             source = argv[i], n_source++;
         else
             flags[n++] = argv[i];
-        compiles = compiles || strcmp(argv[i], "-c") == 0;
+        compiles = compiles || strcmp(word, "-c") == 0 || strcmp(word, "-shared") == 0;
     }
-    char *place = compiles && out && n_source == 1 ? place_of(dir, real, flags, n, source) : NULL;
+    if (compiles && out && n_source == 1) place = place_of(dir, real, flags, n, shim, source);
     if (place) status = make_one(real, argv, place, out);
     free(place);
     free(flags);
@@ -146,7 +186,7 @@ static int as_glslc(const char *dir, const char *real, int argc, char **argv)
     char **words = mem_calloc((size_t)n_flag + 2, sizeof *words);
     memcpy(words, argv, (size_t)n_flag * sizeof *words);
     for (int i = n_flag; status == 0 && i < argc; i++) {
-        char *place = place_of(dir, real, argv + 1, n_flag - 1, argv[i]);
+        char *place = place_of(dir, real, argv + 1, n_flag - 1, NULL, argv[i]);
         char *out = mem_printf("%s.spv", argv[i]);
         words[n_flag] = argv[i];
         status = place ? make_one(real, words, place, out) : run(real, words);

@@ -207,6 +207,17 @@ static void a_run_forgets_its_own_alone(void **unused)
     assert_true(serves(rig, hash[2], bytes[2]));
     forget(rig, 1, NULL, true);
     assert_false(serves(rig, hash[2], bytes[2]));
+    /* So do those that were deleted while we were away; 3 never was here. */
+    for (int i = 0; i < 3; i++)
+        assert_int_equal(put_for(rig, 4 + (uint64_t)i, hash[i], bytes[i]), WIRE_ACK);
+    uint64_t deleted[] = {3, 4, 6};
+    Msg__Forget gone = MSG__FORGET__INIT;
+    gone.deleted = deleted;
+    gone.n_deleted = 3;
+    SAY(rig, FORGET, forget, &gone);
+    assert_false(serves(rig, hash[0], bytes[0]));
+    assert_true(serves(rig, hash[1], bytes[1]));
+    assert_false(serves(rig, hash[2], bytes[2]));
     for (int i = 0; i < 3; i++) free(bytes[i]);
     rig_free(rig);
 }

@@ -3,14 +3,13 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include <cmocka.h>
 
 #include "base/idle.h"
+#include "base/memory.h"
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define OTHER_ALLOCATOR /* which keeps what is freed, and tells nothing of it */
@@ -22,12 +21,9 @@ enum { PIECES = 16384, PIECE_BYTES = 4000, FEW = 64 };
 static uint64_t resident(void *user)
 {
     (void)user;
-    unsigned long long all = 0, here = 0;
-    FILE *file = fopen("/proc/self/statm", "r");
-    assert_non_null(file);
-    assert_int_equal(fscanf(file, "%llu %llu", &all, &here), 2);
-    fclose(file);
-    return here * (uint64_t)sysconf(_SC_PAGESIZE);
+    uint64_t bytes = memory_resident();
+    assert_true(bytes > 0);
+    return bytes;
 }
 
 /* 64 MiB, all in use. */

@@ -7,11 +7,13 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
 #include "base/config.h"
 #include "base/file.h"
+#include "base/mem.h"
 #include "base/secret.h"
 #include "temp.h"
 
@@ -134,6 +136,29 @@ static void test_umask(void **state)
     umask(before);
 }
 
+/* What a file said at the start is what it is known by, also when it says something else. */
+static void test_again(void **state)
+{
+    char *path = mem_printf("%s/url", (const char *)*state), *origin = mem_printf("@%s", path),
+         *now;
+    assert_int_equal(file_write_atomic(path, "new\n", 4, NULL), 0);
+    assert_null(secret_origin("old"));
+    now = secret_again("old");
+    assert_string_equal(now, "old");
+    free(now);
+    secret_keep("old", path);
+    assert_string_equal(secret_origin("old"), origin);
+    now = secret_again("old");
+    assert_string_equal(now, "new");
+    free(now);
+    assert_int_equal(unlink(path), 0);
+    now = secret_again("old");
+    assert_string_equal(now, "old");
+    free(now);
+    free(origin);
+    free(path);
+}
+
 static int set_up(void **state)
 {
     *state = temp_dir();
@@ -154,6 +179,7 @@ int main(void)
         cmocka_unit_test(test_arguments),
         cmocka_unit_test_setup_teardown(test_file, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_umask, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_again, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

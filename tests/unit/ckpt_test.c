@@ -13,6 +13,7 @@
 
 #include <cmocka.h>
 
+#include "base/clock.h"
 #include "base/file.h"
 #include "base/rng.h"
 #include "base/str.h"
@@ -334,6 +335,39 @@ static void test_objects(void **state)
     assert_null(object_dir_open(temp_path(*state, "f/x"), &err));
 }
 
+/* All of a file are found in less time than it takes to open it: one after the other they would take a hundred times that. */
+static void test_many_tensors(void **state)
+{
+    enum { MANY = 50000 };
+    const char *path = temp_path(*state, "many.safetensors");
+    safetensor_t *tensors = calloc(MANY, sizeof *tensors);
+    char(*name)[16] = calloc(MANY, sizeof *name);
+    err_t err = {0};
+    for (int i = 0; i < MANY; i++) {
+        snprintf(name[i], sizeof name[i], "layer.%d", (i * 7919) % MANY);
+        tensors[i] = (safetensor_t){.name = name[i], .dtype = DT_F32, .rank = 1, .data = name[i]};
+    }
+    assert_int_equal(safetensors_write(path, tensors, MANY, NULL, 0, &err), 0);
+    double start = clock_thread_s();
+    safetensors_t *file = safetensors_open(path, &err);
+    double opened = clock_thread_s();
+    assert_non_null(file);
+    assert_int_equal(safetensors_count(file), MANY);
+    for (int i = 0; i < MANY; i++) {
+        const safetensor_t *found = safetensors_find(file, name[i]);
+        assert_non_null(found);
+        assert_string_equal(found->name, name[i]);
+    }
+    double found = clock_thread_s();
+    assert_null(safetensors_find(file, "layer."));
+    assert_null(safetensors_find(file, "layer.50000"));
+    if (found - opened > opened - start)
+        fail_msg("opened in %g s, found in %g", opened - start, found - opened);
+    safetensors_close(&file);
+    free(name);
+    free(tensors);
+}
+
 #define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
 
 int main(void)
@@ -341,7 +375,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(test_element_types),   TEST(test_round_trip),    TEST(test_foreign_file),
         TEST(test_lying_headers),   TEST(test_damaged_files), TEST(test_write_refuses),
-        TEST(test_write_full_disk), TEST(test_objects),
+        TEST(test_write_full_disk), TEST(test_objects),       TEST(test_many_tensors),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

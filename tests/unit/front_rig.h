@@ -34,6 +34,8 @@ typedef struct {
     VEC(msg_envelope_t *) heard; /* what was sent to `watched` */
     msg_peer_t watched;
     unsigned n_fault, n_forget;
+    size_t n_deleted;  /* runs that the last FORGET names as deleted ... */
+    uint64_t deleted;  /* ... and the last of them */
     size_t most_bytes; /* of a packed message */
 } rig_t;
 
@@ -48,6 +50,10 @@ static inline void hear(void *user, const msg_peer_t *to, msg_envelope_t *messag
     if (n > rig->most_bytes) rig->most_bytes = n;
     rig->n_fault += message->body_case == BODY(FAULT);
     rig->n_forget += message->body_case == BODY(FORGET);
+    if (message->body_case == BODY(FORGET)) {
+        rig->n_deleted = message->forget->n_deleted;
+        rig->deleted = rig->n_deleted ? message->forget->deleted[rig->n_deleted - 1] : 0;
+    }
     bool counts = message->body_case == BODY(RUN_ANSWER);
     if (counts && msg_peer_equal(to, &rig->watched))
         VEC_PUSH(&rig->heard, msg_unpack(bytes, n, NULL));

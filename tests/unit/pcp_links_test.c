@@ -55,7 +55,7 @@ static void a_table_tells_who_waits_for_what(void **unused)
     assert_string_equal(line(text, 0, out),
                         "WORKER              DOWN       UP COMPUTES  WAITS FOR");
     assert_string_equal(line(text, 1, out),
-                        "worker-of-a-lon     10.0     10.0      31%  parameters 34s, late by 3");
+                        "~of-a-long-name     10.0     10.0      31%  parameters 34s, late by 3");
     assert_string_equal(line(text, 2, out),
                         "w1                   200      200      32%  others 40s");
     assert_string_equal(line(text, 3, out), "old                    -        -        -  nothing");

@@ -19,8 +19,8 @@ static void make_roster(rig_t *rig, uint64_t seed, uint64_t *at)
 {
     shepherd_t *self = &rig->state;
     uint32_t n = draw(seed, at, MOST);
-    plans_want(&self->plans, "a");
-    plans_want(&self->plans, "b");
+    plans_want(&self->plans, &self->roster, "a", NULL);
+    plans_want(&self->plans, &self->roster, "b", NULL);
     self->plans.rows.at[0].state = PLAN_READY;
     for (uint32_t i = 0; i < n; i++) {
         char id[16];
@@ -178,7 +178,7 @@ static rig_t *members_rig(void)
     self->round.number = 1;
     self->codec = codec_find("f32", NULL)->id;
     self->down_codec = 0;
-    plans_want(&self->plans, "a");
+    plans_want(&self->plans, &self->roster, "a", NULL);
     self->plans.rows.at[0].state = PLAN_READY;
     for (int i = 0; i < MEMBERS; i++) {
         char id[16];
@@ -291,7 +291,7 @@ static double plan_ms(int64_t n)
     shepherd_t *self = &rig->state;
     uint32_t *steps = calloc((size_t)n, sizeof *steps);
     rig->config.balance = true;
-    for (size_t t = 0; t < 4; t++) plans_want(&self->plans, targets[t]);
+    for (size_t t = 0; t < 4; t++) plans_want(&self->plans, &self->roster, targets[t], NULL);
     for (size_t t = 0; t < 4; t++) self->plans.rows.at[t].state = PLAN_READY;
     for (int64_t i = 0; i < 10 * n; i++) {
         char id[16];

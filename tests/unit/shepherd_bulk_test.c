@@ -120,11 +120,23 @@ static void states_on_this_machine(void **unused)
     temp_remove(&dir);
 }
 
+/* The largest state that a plan of these parameters can have, and what a worker could name instead. */
+static void no_state_is_larger(void **unused)
+{
+    (void)unused;
+    const layout_t gpt2 = {.total = 124000000};
+    uint64_t adamw_topk_f64 = gpt2.total * (2 * sizeof(double) + sizeof(float));
+    assert_true(layout_state_most(&gpt2) > adamw_topk_f64 + (1 << 20));
+    assert_true(layout_state_most(&gpt2) < 6e9);
+    assert_true(layout_state_most(&layout) < 100e6);
+}
+
 int main(void)
 {
     const struct CMUnitTest all[] = {
         cmocka_unit_test(vectors_of_tensors),
         cmocka_unit_test(states_on_this_machine),
+        cmocka_unit_test(no_state_is_larger),
     };
     return cmocka_run_group_tests(all, NULL, NULL);
 }

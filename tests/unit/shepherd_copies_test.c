@@ -80,6 +80,9 @@ static void a_checkpoint_waits_for_copies(void **unused)
     copied(rig, W1, one, "");
     copied(rig, W1, one, ""); /* again: it is one still */
     assert_null(rig->job);
+    copied(rig, W1, two, ""); /* nor may another say so, or that it is lost */
+    copied(rig, W1, two, "it is nowhere");
+    assert_null(rig->job);
     a_round(rig, 2, MSG__STATE_KEEP__STATE_LOCAL);
     copied(rig, W2, two, "");
     assert_non_null(rig->job);
@@ -116,6 +119,28 @@ static void a_copy_that_does_not_come(void **unused)
     assert_non_null(rig->job);
     assert_int_equal(rig->job->kind, COURIER_CHECKPOINT);
     assert_int_equal(rig->state.copies.last, 0);
+    rig_free(rig);
+}
+
+/* The worker is here, trains and sends no copy, ever: after a hundred rounds, and half an hour, the parameters are saved
+ * without. */
+static void a_worker_that_keeps_its_state(void **unused)
+{
+    (void)unused;
+    rig_t *rig = training_with_copies(300, 1);
+    uint32_t round = 0;
+    for (; !rig->job; round++) {
+        a_round(rig, round, MSG__STATE_KEEP__STATE_LOCAL);
+        if (round == 0) copied(rig, W1, asked(rig, W1, 1), "");
+        for (int i = 0; i < 20; i++) {
+            beat(rig, W1, 0);
+            beat(rig, W2, 0);
+            SAY(rig, A, HEARTBEAT, heartbeat, Msg__Heartbeat body = MSG__HEARTBEAT__INIT);
+            tick(rig, 1000);
+        }
+        assert_in_range(round, 0, 250);
+    }
+    assert_in_range(round, 100, 250);
     rig_free(rig);
 }
 
@@ -326,6 +351,9 @@ static void a_state_on_its_way(void **unused)
         tick(rig, 2000); /* the news is lost: it is asked again */
         assert_string_equal(only(rig, W2, BODY(COPY))->copy->state, state_of(1, k));
         assert_int_equal(count(rig, W1, BODY(LEASE), NULL), 0);
+        copied(rig, W1, state_of(1, k), "it is nowhere"); /* it was not asked */
+        assert_int_equal(count(rig, W1, BODY(LEASE), NULL), 0);
+        assert_string_equal(rig->state.round.lease[k].maker, "w2");
         copied(rig, W2, state_of(1, k), lost ? "its disk is gone" : "");
         const Msg__Lease *again = only(rig, W1, BODY(LEASE))->lease;
         assert_int_equal(again->replica, k);
@@ -475,6 +503,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_checkpoint_waits_for_copies),
         cmocka_unit_test(a_copy_that_does_not_come),
+        cmocka_unit_test(a_worker_that_keeps_its_state),
         cmocka_unit_test(the_last_checkpoint),
         cmocka_unit_test(the_last_checkpoint_waits_for_aggregators),
         cmocka_unit_test(a_stop_without_its_aggregator),

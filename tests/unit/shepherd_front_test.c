@@ -457,6 +457,14 @@ static void a_log_that_begins_anew(void **state)
     follows(path, &offset, " three");
     follows(path, &offset, "four");
     follows(path, &offset, "");
+    /* Who comes now can have both. */
+    front_job_t *job = front_job_new(FILES_LOG, 1, path);
+    job->older = true;
+    job->offset = 4;
+    front_files_work(job);
+    assert_int_equal(job->n, 9);
+    assert_memory_equal(job->data, "two three", 9);
+    front_job_destroy(&job);
     free(older);
     free(path);
     temp_remove(&dir);

@@ -1,4 +1,5 @@
 /* What a HELLO may say, and whose an id is: nobody takes that of somebody who lives. */
+#include "shepherd/joining/members.h"
 #include "shepherd_rig.h"
 
 enum { S1 = 10, S2 = 11 };
@@ -238,6 +239,53 @@ static void a_key_is_part_of_who_it_is(void **unused)
     rig_free(rig);
 }
 
+/* Workers of a key announce a target each, `of` something; the key that has had too many locks nobody else out. Returns how
+ * many are new. */
+static size_t joins(rig_t *rig, const keys_card_t *card, const char *name, const char *of, int n)
+{
+    const size_t before = rig->state.plans.rows.n;
+    for (int i = 0; i < n; i++) {
+        msg_envelope_t message = MSG__ENVELOPE__INIT;
+        Msg__Hello body = MSG__HELLO__INIT;
+        msg_peer_t from = {.n = 2, .card = card};
+        char id[32], target[32];
+        snprintf(id, sizeof id, "%s-%d", name, i);
+        snprintf(target, sizeof target, "cpu:%s-%d", of, i);
+        from.at[0] = W1;
+        from.at[1] = (uint8_t)rig->state.roster.members.n;
+        body.kind = MSG__KIND__KIND_WORKER;
+        body.id = id;
+        body.target = target;
+        message.hello = &body;
+        on_hello(&rig->state, &from, &message);
+        forget_sent(rig);
+    }
+    return rig->state.plans.rows.n - before;
+}
+
+static void a_key_has_few_targets(void **unused)
+{
+    (void)unused;
+    rig_t *rig = rig_new(1, 1);
+    const keys_card_t odd = {.role = KEYS_WORKER, .name = "odd"};
+    const keys_card_t good = {.role = KEYS_WORKER, .name = "good"};
+    assert_int_equal(joins(rig, &odd, "odd", "odd", 64), 16);
+    assert_int_equal(joins(rig, &good, "good", "good", 8), 8);
+    assert_int_equal(joins(rig, &odd, "odd-late", "good", 1), 0); /* known: it is let in */
+    assert_int_equal(rig->state.roster.members.n, 16 + 8 + 1);
+    assert_int_equal(joins(rig, NULL, "none", "none", 64), 64 - 16 - 8);
+    /* One that failed makes room, but not while somebody has it. */
+    rig->state.plans.rows.at[3].state = PLAN_FAILED;
+    assert_int_equal(joins(rig, NULL, "late", "late", 1), 0);
+    assert_null(plans_find(&rig->state.plans, "cpu:late-0"));
+    roster_refuse(&rig->state.roster, member_by_id(&rig->state.roster, "odd-3"));
+    assert_int_equal(joins(rig, NULL, "late", "late", 2), 0);
+    assert_non_null(plans_find(&rig->state.plans, "cpu:late-0"));
+    assert_null(plans_find(&rig->state.plans, "cpu:late-1"));
+    assert_null(plans_find(&rig->state.plans, "cpu:odd-3"));
+    rig_free(rig);
+}
+
 static void supervisors_speak_for_their_own(void **unused)
 {
     (void)unused;
@@ -267,6 +315,7 @@ int main(void)
         cmocka_unit_test(a_front_judges_for_itself),
         cmocka_unit_test(a_kind_is_as_registered),
         cmocka_unit_test(a_key_is_part_of_who_it_is),
+        cmocka_unit_test(a_key_has_few_targets),
         cmocka_unit_test(supervisors_speak_for_their_own),
     };
     return cmocka_run_group_tests_name("shepherd, hello", tests, NULL, NULL);

@@ -2,7 +2,9 @@
 #include <sys/stat.h>
 #include <time.h>
 
+#include "base/utf8.h"
 #include "front_rig.h"
+#include "msg/wire.h"
 
 /* --- Names --- */
 
@@ -437,6 +439,72 @@ static void meanwhile(void **state)
     rig_destroy(rig);
 }
 
+/* Who the trail says has deleted the run; "": nobody. */
+static const char *deleter_of(const rig_t *rig, const char *id)
+{
+    static char who[STORE_ID];
+    store_trail_t trail;
+    store_t *store = store_open(rig->url, NULL, NULL);
+    assert_non_null(store);
+    assert_int_equal(store_trail_read(store, 0, &trail, NULL), 0);
+    *who = '\0';
+    for (size_t i = 0; i < trail.n; i++)
+        if (strcmp(trail.at[i].action, "delete") == 0 && strcmp(trail.at[i].object, id) == 0)
+            utf8_cut(who, sizeof who, trail.at[i].who);
+    store_trail_fini(&trail);
+    store_destroy(&store);
+    return who;
+}
+
+/* Who asks for a deletion and leaves is in the trail all the same. */
+static void deleter_leaves(void **state)
+{
+    (void)state;
+    rig_t *rig = rig_new();
+    join(rig, 0, MSG__KIND__KIND_CLI);
+    ended_run(rig, "one", "done");
+    Msg__RunAsk ask = MSG__RUN_ASK__INIT;
+    ask.verb = MSG__RUN_ASK__VERB__DELETE;
+    ask.run = "one";
+    tell(rig, 0, &ask);
+    front_drop(&rig->front, front_by_id(&rig->front, "member-0"));
+    turn(rig, has_runs, 0);
+    assert_string_equal(deleter_of(rig, "one"), "member-0");
+    rig_destroy(rig);
+}
+
+/* An aggregator that is away while a run is deleted hears of it when it is back, of this front or the next; not where the
+ * run has been submitted again, and nobody else hears of it. */
+static void aggregator_is_away(void **state)
+{
+    (void)state;
+    rig_t *rig = rig_new();
+    join(rig, 0, MSG__KIND__KIND_CLI);
+    join(rig, 1, MSG__KIND__KIND_AGGREGATOR);
+    assert_int_equal(rig->n_forget, 0);
+    ended_run(rig, "one", "done");
+    ended_run(rig, "two", "done");
+    assert_string_equal(asked_about(rig, MSG__RUN_ASK__VERB__DELETE, "one")->error, "");
+    assert_int_equal(rig->n_forget, 1); /* of the one that is here */
+    rig->n_forget = 0;
+    join(rig, 2, MSG__KIND__KIND_AGGREGATOR);
+    join(rig, 3, MSG__KIND__KIND_COMPILER);
+    assert_int_equal(rig->n_forget, 1);
+    assert_int_equal(rig->n_deleted, 1);
+    assert_int_equal(rig->deleted, wire_run_hash("one"));
+    end(rig);
+    begin(rig);
+    rig->deleted = 0;
+    join(rig, 2, MSG__KIND__KIND_AGGREGATOR);
+    assert_int_equal(rig->n_deleted, 1);
+    assert_int_equal(rig->deleted, wire_run_hash("one"));
+    join(rig, 0, MSG__KIND__KIND_CLI);
+    assert_string_equal(submit(rig, "one", "words")->error, "");
+    join(rig, 4, MSG__KIND__KIND_AGGREGATOR);
+    assert_int_equal(rig->n_deleted, 0);
+    rig_destroy(rig);
+}
+
 /* The front ends when the directory has its new name, or when the rows are gone. */
 static void cut_short(void **state)
 {
@@ -456,6 +524,7 @@ static void cut_short(void **state)
     turn(rig, has_runs, 2);
     only_entries(rig, 2);
     assert_int_equal(rows_of(rig, "one"), 0);
+    assert_string_equal(deleter_of(rig, "one"), "front"); /* which has ended it */
     assert_string_equal(content(rig, "runs/two/train.u16"), "words");
     assert_string_equal(content(rig, "runs/three/train.u16"), "words");
     rig_destroy(rig);
@@ -477,6 +546,8 @@ int main(void)
         cmocka_unit_test(client_leaves),
         cmocka_unit_test(deletion),
         cmocka_unit_test(meanwhile),
+        cmocka_unit_test(deleter_leaves),
+        cmocka_unit_test(aggregator_is_away),
         cmocka_unit_test(cut_short),
     };
     int failed = cmocka_run_group_tests_name("shepherd_submit", tests, NULL, NULL);

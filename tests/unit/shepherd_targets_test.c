@@ -293,6 +293,48 @@ static void plans_wait_for_a_lost_aggregator(void **unused)
     rig_free(rig);
 }
 
+static void no_room(rig_t *rig, uint8_t compiler)
+{
+    SAY(rig, compiler, PLAN_REPLY, plan_reply, Msg__PlanReply body = MSG__PLAN_REPLY__INIT;
+        body.job = "cpu:x"; body.error = "/tmp/k0.c: No space left on device"; body.for_now = true);
+}
+
+/* A compiler's disk is full: it is asked again now and then, as long as it takes, unless there is another one. */
+static void a_compiler_without_room(void **unused)
+{
+    (void)unused;
+    rig_t *rig = compiling(1);
+    for (int i = 1; i <= 20; i++) {
+        assert_int_equal(count(rig, C, BODY(COMPILE), NULL), i);
+        no_room(rig, C);
+        ask(rig, C);
+        tick(rig, 100);
+        assert_int_equal(count(rig, C, BODY(COMPILE), NULL), i); /* not at once */
+        str_t text = {0};
+        plans_missing(&rig->state.plans, &text);
+        assert_non_null(strstr(str_text(&text), "compiler c0 has no room"));
+        assert_non_null(strstr(str_text(&text), "/tmp/k0.c"));
+        str_fini(&text);
+        beat(rig, W1, 1);
+        SAY(rig, A, HEARTBEAT, heartbeat, Msg__Heartbeat body = MSG__HEARTBEAT__INIT);
+        tick(rig, 5000);
+    }
+    assert_false(rig->state.finished);
+    no_room(rig, C);
+    hello(rig, W2, MSG__KIND__KIND_COMPILER, "c1");
+    ask(rig, W2);
+    only(rig, W2, BODY(COMPILE));
+    no_room(rig, W2);
+    ask(rig, C);
+    ask(rig, W2);
+    plan_reply(rig, "", false);
+    assert_int_equal(rig->state.phase, PHASE_ASSIGN);
+    str_t text = {0};
+    plans_missing(&rig->state.plans, &text);
+    assert_int_equal(text.n, 0);
+    rig_free(rig);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -308,6 +350,7 @@ int main(void)
         cmocka_unit_test(plans_wait_for_a_lost_aggregator),
         cmocka_unit_test(devices_are_told),
         cmocka_unit_test(bad_devices_are_refused),
+        cmocka_unit_test(a_compiler_without_room),
     };
     return cmocka_run_group_tests_name("shepherd, targets", tests, NULL, NULL);
 }

@@ -67,6 +67,23 @@ static void rows_follow_each_other(void **state)
     assert_int_equal(broken(f->store, 2), 0);
 }
 
+/* Which runs were deleted, each once, the last one first. */
+static void it_knows_deleted_runs(void **state)
+{
+    const store_test_t *f = *state;
+    static const char *const deeds[][2] = {
+        {"delete", "r1"}, {"cancel", "r2"}, {"delete", "r3"}, {"submit", "r1"}, {"delete", "r1"},
+    };
+    for (size_t i = 0; i < sizeof deeds / sizeof *deeds; i++)
+        add(f->store, deeds[i][0], deeds[i][1]);
+    store_ids_t found;
+    STORE_OK(store_submissions_deleted(f->store, &found, err));
+    assert_int_equal(found.n, 2);
+    assert_string_equal(found.at[0], "r1");
+    assert_string_equal(found.at[1], "r3");
+    store_ids_fini(&found);
+}
+
 /* With the action, or not at all. */
 static void a_deed_that_failed_is_not_in_it(void **state)
 {
@@ -204,10 +221,11 @@ static void quarantine_until_somebody_trusts(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(rows_follow_each_other),        TEST(a_deed_that_failed_is_not_in_it),
-        TEST(nobody_changes_it_by_accident), TEST(what_was_changed_is_found),
-        TEST(a_new_end_does_not_fit),        TEST(quarantine_until_somebody_trusts),
-        TEST(rows_are_added_meanwhile),      TEST(a_row_that_nobody_reads_is_found),
+        TEST(rows_follow_each_other),           TEST(it_knows_deleted_runs),
+        TEST(a_deed_that_failed_is_not_in_it),  TEST(nobody_changes_it_by_accident),
+        TEST(what_was_changed_is_found),        TEST(a_new_end_does_not_fit),
+        TEST(quarantine_until_somebody_trusts), TEST(rows_are_added_meanwhile),
+        TEST(a_row_that_nobody_reads_is_found),
     };
     return cmocka_run_group_tests_name("store_trail", tests, NULL, NULL);
 }

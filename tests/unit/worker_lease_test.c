@@ -150,17 +150,45 @@ static void a_lost_state_is_refused_by_name(void **unused)
     rig->lease.state = "not a hash";
     assert_int_equal(trainer_lease(far, &rig->lease, &done, &err), -1);
     assert_string_equal(far->states.lost, "");
-    /* The bytes of something else under a good name: no training on that, anywhere. */
-    temp_write(temp_path(rig->dir, "junk"), "junk", 4);
-    char hash[HASH_HEX], *path;
-    hash_content("junk", 4, hash);
-    path = mem_printf("%s/b/1-2-3-%s.safetensors", rig->dir, hash);
-    temp_write(path, "junk", 4);
-    free(path);
-    rig->lease.state = hash;
-    assert_int_equal(trainer_lease(far, &rig->lease, &done, &err), -1);
-    assert_int_equal(err.code, ERR_CORRUPT);
     trainer_free(first);
+    trainer_free(far);
+    rig_free(rig);
+}
+
+/* Whoever trained a replica before may name what it likes, and leave: the bytes of something else, a state of another model,
+ * something large. No training on that anywhere, and it is no fault of who finds out: the state is lost. */
+static void what_is_no_state_is_lost(void **unused)
+{
+    (void)unused;
+    rig_t *rig = rig_new();
+    rig->lease.keep_state = MSG__STATE_KEEP__STATE_LOCAL;
+    rig->lease.round = 1;
+    trainer_t *far = trainer_make(rig, "b");
+    static const float values[4] = {1, 2, 3, 4};
+    const safetensor_t other = {"somebody else's", DT_F32, 1, {4}, values, sizeof values};
+    const safetensors_meta_t meta = {"steps", "3"};
+    enum { LARGE = 1 << 20 };
+    size_t n_other, at, n[3] = {4, 0, LARGE};
+    uint8_t *state = safetensors_pack(&other, 1, &meta, 1, &n_other, &at, NULL);
+    const void *bytes[3] = {"junk", state, mem_calloc(1, LARGE)};
+    n[1] = n_other;
+    const data_options_t options = {.endpoints = rig->endpoints, .n_endpoint = 1};
+    data_client_t *client = data_client_new(&options, NULL);
+    for (int i = 0; i < 3; i++) {
+        Msg__LeaseDone done = MSG__LEASE_DONE__INIT;
+        err_t err = {0};
+        char hash[HASH_HEX];
+        hash_content(bytes[i], n[i], hash);
+        assert_int_equal(data_put_object(client, hash, bytes[i], n[i], NULL), 0);
+        rig->lease.state = hash;
+        assert_int_equal(trainer_lease(far, &rig->lease, &done, &err), -1);
+        assert_string_equal(far->states.lost, hash);
+        assert_int_equal(err.code, ERR_STATE);
+        assert_false(trainer_is_fatal(err.code));
+    }
+    data_client_destroy(&client);
+    free(state);
+    free((void *)bytes[2]);
     trainer_free(far);
     rig_free(rig);
 }
@@ -331,6 +359,7 @@ int main(void)
         cmocka_unit_test(what_a_codec_leaves_out_is_part_of_the_state),
         cmocka_unit_test(states_travel_by_the_object_service),
         cmocka_unit_test(a_lost_state_is_refused_by_name),
+        cmocka_unit_test(what_is_no_state_is_lost),
         cmocka_unit_test(memory_alone),
         cmocka_unit_test(a_drained_lease_hands_in_its_steps),
         cmocka_unit_test(answers_wait_for_their_acknowledgement),

@@ -83,13 +83,18 @@ static bool settle(shepherd_t *self, copy_t *copy, const char *error)
     return true;
 }
 
-/* Why this one is not waited for any more; NULL: it is. Who stops a run waits for its end. */
+/* Why this one is not waited for any more; NULL: it is. Who stops a run waits for its end. A worker that is here and
+ * sends nothing, ever, must not keep the run from saving its parameters. */
 static const char *given_up(const shepherd_t *self, const copy_t *copy)
 {
-    enum { MOST_MISSED = 5, STOPPING_MS = 30000 };
+    enum { MOST_MISSED = 5, STOPPING_MS = 30000, MOST_ROUNDS = 100, AT_LEAST_MS = 1800000 };
+    const copies_t *copies = &self->copies;
+    int64_t since_ms = self->now_ms - copies->begun_ms;
+    uint32_t every = copies->every ? copies->every : 1;
     if (copy->missed >= MOST_MISSED) return "its worker is gone";
-    bool late = self->stopping && self->now_ms - self->copies.begun_ms > STOPPING_MS;
-    return late ? "the run stops, and it takes too long" : NULL;
+    if (self->stopping && since_ms > STOPPING_MS) return "the run stops, and it takes too long";
+    bool late = (self->round.number - copies->round) / every >= MOST_ROUNDS;
+    return late && since_ms > AT_LEAST_MS ? "it does not come" : NULL;
 }
 
 bool copies_tick(shepherd_t *self)
@@ -113,7 +118,7 @@ bool copies_awaits(const copies_t *self, const char *state)
     return false;
 }
 
-bool copies_heard(shepherd_t *self, const Msg__Copied *copied)
+bool copies_heard(shepherd_t *self, const char *worker, const Msg__Copied *copied)
 {
     copies_t *copies = &self->copies;
     if (copied->run_hash != self->run_hash || strlen(copied->state) != HASH_HEX - 1) return false;
@@ -122,7 +127,7 @@ bool copies_heard(shepherd_t *self, const Msg__Copied *copied)
     bool last = false;
     for (size_t i = 0; i < copies->list.n; i++) {
         copy_t *copy = &copies->list.at[i];
-        if (strcmp(copy->state, copied->state) != 0) continue;
+        if (strcmp(copy->state, copied->state) != 0 || strcmp(copy->worker, worker) != 0) continue;
         if (*copied->error && !members_shards_here(self)) continue; /* it is asked for again */
         if (!copy->done && settle(self, copy, copied->error)) last = true;
     }

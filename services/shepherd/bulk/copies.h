@@ -37,7 +37,7 @@ void copies_drop(copies_t *self);
 /* Now and then: again, where the answer is long in coming. true: nothing is waited for any more. */
 bool copies_tick(shepherd_t *self);
 bool copies_awaits(const copies_t *self, const char *state);
-/* COPIED. true: the same */
-bool copies_heard(shepherd_t *self, const Msg__Copied *copied);
+/* COPIED of that worker; what it was not asked for is of no account. true: the same */
+bool copies_heard(shepherd_t *self, const char *worker, const Msg__Copied *copied);
 
 #endif

@@ -41,14 +41,24 @@ static int state_fd(const courier_job_t *job, size_t k)
     return job->state_fd ? job->state_fd[k] : -1;
 }
 
+/* A worker may name what it likes as its state: no disk is filled with that. */
+static int state_there(const courier_job_t *job, data_client_t *client, const char *hash,
+                       err_t *err)
+{
+    uint64_t n;
+    if (data_object_size(client, hash, &n, err) < 0) return -1;
+    if (n <= layout_state_most(&job->layout)) return 0;
+    return err_set(err, ERR_CORRUPT, "%.12s has %llu bytes: no inner state of %llu parameters",
+                   hash, (unsigned long long)n, (unsigned long long)job->layout.total);
+}
+
 /* Can every inner state be had? Those of a run that was stopped may lie with its workers alone. */
 static bool states_there(const courier_job_t *job, data_client_t *client)
 {
     err_t err = {0};
-    uint64_t n;
     for (size_t k = 0; k < job->ledger.n_state; k++)
         if (*job->ledger.state[k] && state_fd(job, k) < 0 &&
-            data_object_size(client, job->ledger.state[k], &n, &err) < 0) {
+            state_there(job, client, job->ledger.state[k], &err) < 0) {
             log_event(LOG_WARN, "checkpoint_without_states", "round=%u replica=%zu error=\"%s\"",
                       job->round, k, err.text);
             return false;

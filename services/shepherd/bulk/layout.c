@@ -90,6 +90,12 @@ int layout_from_plan(const Msg__PlanReply *reply, data_kind_t kind, size_t n_sha
     return 0;
 }
 
+uint64_t layout_state_most(const layout_t *self)
+{
+    enum { VECTORS = 8, HEADER_BYTES = 64 << 20 }; /* those of f64 count twice */
+    return self->total * VECTORS * sizeof(float) + HEADER_BYTES;
+}
+
 void layout_fini(layout_t *self)
 {
     for (size_t i = 0; i < self->n; i++) free(self->tensor[i].name);

@@ -36,6 +36,9 @@ uint64_t layout_units(const layout_t *self, uint64_t tokens);
 /* What a validation reads of so many tokens (validate_tokens: `most`). */
 batch_sample_t layout_sample(const layout_t *self, uint64_t tokens, int64_t most);
 
+/* More than this no replica's inner state has in bytes, with any optimizer and codec. */
+uint64_t layout_state_most(const layout_t *self);
+
 void layout_fini(layout_t *self);
 
 bool layout_equal(const layout_t *a, const layout_t *b);

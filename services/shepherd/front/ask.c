@@ -15,7 +15,9 @@ void front_describe(front_run_t *run, Msg__RunInfo *info)
     info->id = (char *)row->id;
     info->key = (char *)row->key;
     info->state = (char *)row->state;
-    info->reason = run->deleting ? (char *)"being deleted" : row->reason;
+    info->reason = run->deleting                                   ? (char *)"being deleted"
+                   : front_run_is(run, "running") && !*row->reason ? (char *)news->waits
+                                                                   : row->reason;
     info->phase = (char *)news->phase;
     info->workers = front_count(self, MSG__KIND__KIND_WORKER, run);
     info->aggregators = front_count(self, MSG__KIND__KIND_AGGREGATOR, run);
@@ -101,11 +103,12 @@ static void list(front_t *self, const front_member_t *client, const Msg__RunAsk 
 }
 
 static void read_log(front_t *self, const front_member_t *client, const front_run_t *run,
-                     uint64_t offset)
+                     const Msg__RunAsk *ask)
 {
     char *path = mem_printf("%s/%s.log", self->config->runs_dir, run->name);
     front_job_t *job = front_job_new(FILES_LOG, client->is.serial, path);
-    job->offset = offset;
+    job->offset = ask->offset;
+    job->older = ask->older;
     front_files_start(self->files, job);
     free(path);
 }
@@ -188,7 +191,7 @@ static void about_run(front_t *self, front_member_t *client, const Msg__RunAsk *
     switch (ask->verb) {
     case MSG__RUN_ASK__VERB__WATCH: client->watches = run; /* fall through */
     case MSG__RUN_ASK__VERB__GET: front_answer(self, client, run, NULL); break;
-    case MSG__RUN_ASK__VERB__LOGS: read_log(self, client, run, ask->offset); break;
+    case MSG__RUN_ASK__VERB__LOGS: read_log(self, client, run, ask); break;
     case MSG__RUN_ASK__VERB__PAUSE: ask_pause(self, client, run); break;
     case MSG__RUN_ASK__VERB__RESUME: ask_resume(self, client, run); break;
     case MSG__RUN_ASK__VERB__CANCEL: ask_cancel(self, client, run); break;

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "base/utf8.h"
 #include "shepherd/front/front.h"
 
 static void refuse(front_t *self, const front_member_t *client, const front_run_t *run,
@@ -45,6 +46,7 @@ void front_delete(front_t *self, front_member_t *client, front_run_t *run, bool 
     job->to = retired_path(self, run->row.id);
     run->deleting |= !dry;
     if (!dry) run->deleter = client->is.serial;
+    if (!dry) run->deleted_by = front_actor(client);
     front_files_start(self->files, job);
 }
 
@@ -107,6 +109,25 @@ static void forget_objects(front_t *self, const front_run_t *run, const store_ha
     free(list);
 }
 
+static bool is_run(const front_t *self, uint64_t hash)
+{
+    for (size_t i = 0; i < self->runs.n; i++)
+        if (self->runs.at[i]->hash == hash) return true;
+    return false;
+}
+
+void front_tell_deleted(front_t *self, const front_member_t *member)
+{
+    if (member->is.kind != MSG__KIND__KIND_AGGREGATOR || self->deleted.n == 0) return;
+    Msg__Forget forget = MSG__FORGET__INIT;
+    forget.deleted = mem_calloc(self->deleted.n, sizeof *forget.deleted);
+    for (size_t i = 0; i < self->deleted.n; i++) /* not one that was submitted again */
+        if (!is_run(self, self->deleted.at[i]))
+            forget.deleted[forget.n_deleted++] = self->deleted.at[i];
+    MSG_SEND(self->out, &member->is.peer, 0, FORGET, forget, &forget);
+    free(forget.deleted);
+}
+
 void front_deleted(front_t *self, front_run_t *run, const clerk_result_t *result)
 {
     if (result->err.code) {
@@ -119,6 +140,7 @@ void front_deleted(front_t *self, front_run_t *run, const clerk_result_t *result
     log_event(LOG_INFO, "deleted", "run=%s bytes=%llu objects=%zu", run->row.id,
               (unsigned long long)run->freed, result->objects.n);
     forget_objects(self, run, &result->objects);
+    VEC_PUSH(&self->deleted, run->hash);
     char *path = retired_path(self, run->row.id);
     front_job_t *job = front_job_new(FILES_DROP, run->deleter, path);
     job->run = mem_strdup(run->row.id);
@@ -136,6 +158,13 @@ void front_dropped(front_t *self, front_member_t *client, front_job_t *job)
     if (job->run && client) answer(self, client, NULL, job);
 }
 
+/* What another front began: nobody knows who asked it, so that the trail names us. */
+static void finish(front_t *self, front_run_t *run)
+{
+    utf8_cut(run->deleted_by.id, sizeof run->deleted_by.id, self->config->id);
+    delete_rows(self, run);
+}
+
 void front_swept(front_t *self, const front_job_t *job)
 {
     self->swept = true;
@@ -145,7 +174,7 @@ void front_swept(front_t *self, const front_job_t *job)
         if (!run)
             front_files_start(self->files, front_job_new(FILES_DROP, 0, path));
         else if (is_over(run) && !run->deleting)
-            delete_rows(self, run);
+            finish(self, run);
         else
             log_event(LOG_WARN, "not_deleted", "run=%s error=\"%s is there, but the run is %s\"",
                       run->row.id, path, run->row.state);

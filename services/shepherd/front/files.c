@@ -69,15 +69,20 @@ static int read_piece(front_job_t *job, const char *path, err_t *err)
 /* Who follows it is behind its end when it has begun anew (base/children.h): the rest of the one before comes first. */
 static int read_log(front_job_t *job, err_t *err)
 {
+    char *older = mem_printf("%s.1", job->dir);
     int rc = 0;
     job->data = mem_calloc(1, FRONT_PIECE_BYTES);
-    if (file_size(job->dir) < (int64_t)job->offset) {
-        char *older = mem_printf("%s.1", job->dir);
+    if (job->older) {
         rc = read_piece(job, older, err);
-        free(older);
-        if (rc == 0 && job->n == 0) job->offset = 0;
+    } else {
+        if (file_size(job->dir) < (int64_t)job->offset) {
+            rc = read_piece(job, older, err);
+            if (rc == 0 && job->n == 0) job->offset = 0;
+        }
+        if (rc == 0 && job->n == 0) rc = read_piece(job, job->dir, err);
     }
-    return rc == 0 && job->n == 0 ? read_piece(job, job->dir, err) : rc;
+    free(older);
+    return rc;
 }
 
 /* --- The actor --- */

@@ -39,7 +39,7 @@ typedef enum {
     FILES_DROP,  /* remove `dir` */
     FILES_SWEEP, /* FILES_EXPIRE, and fills names */
     FILES_EXPIRE, /* remove submissions cut short from `dir`: old ones, and what is over `offset` bytes */
-    FILES_LOG,     /* read the file `dir` from offset: data, offset behind it */
+    FILES_LOG, /* read the file `dir`, or the one before it, from offset: data, offset behind it */
     FILES_MEASURE, /* fills n_bytes and n_found with what is in `dir` */
     FILES_RETIRE,  /* the same, and `dir` becomes `to`; no error if there is none */
 } front_job_kind_t;
@@ -53,6 +53,7 @@ typedef struct {
     front_file_t *files;  /* owned */
     size_t n_file, index;
     uint64_t offset;
+    bool older;    /* FILES_LOG: the log before the present one */
     uint8_t *data; /* owned */
     size_t n;
     err_t err;

@@ -11,6 +11,7 @@
 #include "base/mem.h"
 #include "base/utf8.h"
 #include "msg/publish.h"
+#include "msg/wire.h"
 
 enum {
     EXIT_DEPOSED = 5,
@@ -50,13 +51,13 @@ clerk_actor_t front_actor(const front_member_t *client)
 }
 
 /* Whose question this write answers. */
-static const front_member_t *asked_by(const front_t *self, const front_run_t *run,
-                                      clerk_verb_t verb, uint64_t ticket)
+static clerk_actor_t asked_by(const front_t *self, const front_run_t *run, clerk_verb_t verb,
+                              uint64_t ticket)
 {
-    if (verb == CLERK_DELETE) return front_by_serial((front_t *)self, run->deleter);
+    if (verb == CLERK_DELETE) return run->deleted_by;
     for (size_t i = 0; ticket && i < self->members.n; i++)
-        if (self->members.at[i]->ticket == ticket) return self->members.at[i];
-    return NULL;
+        if (self->members.at[i]->ticket == ticket) return front_actor(self->members.at[i]);
+    return front_actor(NULL);
 }
 
 /* What operators ask of the cluster's machines is an event of no run. */
@@ -179,15 +180,16 @@ void front_write(front_t *self, const front_run_t *run, clerk_verb_t verb, uint6
     note->ticket = ticket;
     if (ticket) ((front_run_t *)run)->ticket = ticket;
     note->verb = verb;
-    note->actor = front_actor(asked_by(self, run, verb, ticket));
+    note->actor = asked_by(self, run, verb, ticket);
     note->row = run->row;
     note->row.reason = mem_strdup(run->row.reason);
     clerk_write(self->clerk, note);
 }
 
 /* Runs that were running go on; what the front before us was sent in pieces waits for the rest. */
-static void lead(front_t *self, const store_submissions_t *runs)
+static void lead(front_t *self, const store_submissions_t *runs, const store_ids_t *deleted)
 {
+    for (size_t i = 0; i < deleted->n; i++) VEC_PUSH(&self->deleted, wire_run_hash(deleted->at[i]));
     self->leads = true;
     log_event(LOG_INFO, "leads", "runs=%zu", runs->n);
     front_uploads_expire(self, FILES_SWEEP);
@@ -247,7 +249,7 @@ void front_on_clerk(front_t *self, clerk_result_t *result)
 {
     switch (result->event) {
     case CLERK_STANDBY: log_event(LOG_INFO, "standby", "leader=%s", result->holder); break;
-    case CLERK_LEADS: lead(self, &result->runs); break;
+    case CLERK_LEADS: lead(self, &result->runs, &result->deleted); break;
     case CLERK_WRITTEN: written(self, result); break;
     case CLERK_LOST: log_event(LOG_WARN, "store_lost", "error=\"%s\"", result->err.text); break;
     case CLERK_BACK: log_event(LOG_INFO, "store_back", "runs=%zu", self->runs.n); break;
@@ -310,5 +312,6 @@ void front_fini(front_t *self)
     VEC_FREE(&self->free_seats);
     whois_fini(&self->whois);
     VEC_FREE(&self->runs);
+    VEC_FREE(&self->deleted);
     free(self->program);
 }

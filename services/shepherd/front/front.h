@@ -25,7 +25,7 @@ enum { FRONT_KINDS = MSG__KIND__KIND_SUPERVISOR + 1 };
 
 /* What is known of the present state of a run, from its shepherd's events. */
 typedef struct {
-    char phase[16];
+    char phase[16], waits[256];
     uint32_t round, rounds;
     double loss, val_loss, tokens_per_s, eta_s;
     bool has_val_loss;
@@ -39,6 +39,7 @@ typedef struct {
     bool adopted;                /* its directory was there when it was submitted */
     bool deleting;               /* its directory is renamed, its rows are on their way out */
     uint32_t deleter;            /* serial of the CLI that waits for that; 0: nobody */
+    clerk_actor_t deleted_by;    /* for the trail, also once that CLI has left */
     uint64_t freed, freed_files; /* bytes on the disk, by it */
     uint64_t ticket;             /* of the last note about it */
     uint64_t hash;               /* names it in HELLOs of members that hold something of it */
@@ -110,6 +111,7 @@ struct front {
     uint64_t last_ticket, last_upload, n_event;
     bool swept;                    /* what the front before us began and did not finish is known */
     VEC(front_run_t *) runs;       /* by number */
+    VEC(uint64_t) deleted;         /* hashes of runs that were */
     VEC(front_upload_t *) sealing; /* complete, being checked; their clients may be gone */
     VEC(front_member_t *) members; /* by serial */
     whois_t whois;
@@ -226,6 +228,8 @@ void front_measured(front_t *self, front_member_t *client, front_job_t *job);
 void front_retired(front_t *self, front_member_t *client, front_job_t *job);
 void front_dropped(front_t *self, front_member_t *client, front_job_t *job);
 void front_swept(front_t *self, const front_job_t *job);
+/* A member that has been welcomed may hold objects of runs that were deleted while it was away. */
+void front_tell_deleted(front_t *self, const front_member_t *member);
 /* The clerk's: its rows are gone, or it is refused. */
 void front_deleted(front_t *self, front_run_t *run, const clerk_result_t *result);
 

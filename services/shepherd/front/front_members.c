@@ -139,6 +139,7 @@ static void welcome(front_t *self, const front_member_t *member)
     welcome.protocol = member->is.protocol;
     MSG_SEND(self->out, &member->is.peer, 0, WELCOME, welcome, &welcome);
     revoked_send(self->out, &member->is.peer, member->is.kind);
+    front_tell_deleted(self, member);
 }
 
 void front_revoked(front_t *self)

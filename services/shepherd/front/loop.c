@@ -12,6 +12,7 @@
 #include "base/hand_over.h"
 #include "base/log.h"
 #include "base/scratch.h"
+#include "base/secret.h"
 #include "base/str.h"
 #include "msg/control.h"
 #include "msg/door.h"
@@ -115,9 +116,11 @@ static int open_children(front_t *self, err_t *err)
     /* Whoever takes over starts its own: ours must not outlive us. */
     self->children = children_new(self->config->runs_dir, SIGKILL);
     children_limit_logs(self->children, self->config->log_mib << 20);
-    /* No flags: command lines are for all to see, and URLs may have passwords. */
+    /* No flags: command lines are for all to see, and URLs may have passwords. Who was told a file tells the file. */
+    const char *store = secret_origin(self->config->store);
+    if (!store) store = self->config->store;
     const char *liveness = self->config->liveness ? self->config->liveness : "";
-    if (setenv("PCP_STORE", self->config->store, 1) < 0 || setenv("PCP_LIVENESS", liveness, 1) < 0)
+    if (setenv("PCP_STORE", store, 1) < 0 || setenv("PCP_LIVENESS", liveness, 1) < 0)
         return err_set_errno(err, "environment");
     return 0;
 }

@@ -148,6 +148,7 @@ static void note_down(front_member_t *member, msg_kind_t kind)
     case BODY(SAMPLE):
     case BODY(COMPILE): member->busy = true; break;
     case BODY(ASSIGN): member->assigned = true; break;
+    case BODY(WELCOME): front_tell_deleted(member->front, member); break;
     case BODY(LEASE_ACK):
     case BODY(REVOKE): member->busy = false; break;
     default: break;
@@ -189,6 +190,7 @@ bool front_event(front_t *self)
         front_run_t *run = front_run_find(self, event->run);
         if (run && event->body_case == MSG__EVENT__BODY_STATUS) {
             snprintf(run->news.phase, sizeof run->news.phase, "%s", event->status->phase);
+            snprintf(run->news.waits, sizeof run->news.waits, "%s", event->status->waits);
             run->news.rounds = event->status->rounds;
         }
         publish_event(self->events, event);

@@ -152,7 +152,7 @@ static void close_run(front_run_t *run)
 {
     run->active = false;
     run->due_ms = run->stop_ms = 0;
-    *run->news.phase = '\0';
+    *run->news.phase = *run->news.waits = '\0';
     front_kick_all(run->front, run, "the run has stopped");
     front_pipe_close(run);
     front_child_unlink(run);

@@ -381,6 +381,7 @@ static void log_read(front_t *self, const front_member_t *client, front_job_t *j
     answer.data.data = job->data;
     answer.data.len = job->n;
     answer.offset = job->offset;
+    answer.older = job->older;
     MSG_SEND(self->out, &client->is.peer, 0, RUN_ANSWER, run_answer, &answer);
 }
 

@@ -171,8 +171,10 @@ void on_hello(void *state, const msg_peer_t *from, const msg_envelope_t *message
     }
     char text[PROTOCOL_TEXT];
     const char *wrong = check_hello(self, from, hello, text);
+    const char *key = from->card && !from->behind ? from->card->name
+                                                  : NULL; /* a front has its own */
     if (!wrong && hello->kind == MSG__KIND__KIND_WORKER)
-        wrong = plans_refusal(&self->plans, hello->target);
+        wrong = plans_refusal(&self->plans, &self->roster, hello->target, key);
     if (wrong) {
         if (msg_shows(++self->count.refused))
             log_event(LOG_WARN, "hello_refused", "reason=\"%s\"", wrong);
@@ -208,7 +210,7 @@ void on_hello(void *state, const msg_peer_t *from, const msg_envelope_t *message
     if (row.kind == MSG__KIND__KIND_AGGREGATOR) shards_hello(self, here, hello->shard);
     if (row.kind != MSG__KIND__KIND_WORKER) return;
     quarantine_met(self, here);
-    plans_want(&self->plans, row.target);
+    plans_want(&self->plans, &self->roster, row.target, key);
     resume_adopt(self, here, hello->holding);
 }
 

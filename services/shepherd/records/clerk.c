@@ -35,6 +35,7 @@ void clerk_result_destroy(clerk_result_t **self_p)
 {
     if (!*self_p) return;
     store_submissions_fini(&(*self_p)->runs);
+    store_ids_fini(&(*self_p)->deleted);
     store_hashes_fini(&(*self_p)->objects);
     free(*self_p);
     *self_p = NULL;
@@ -83,6 +84,7 @@ static int load(clerk_t *self, err_t *err)
 {
     clerk_result_destroy(&self->knowledge); /* of the attempt before */
     self->knowledge = result_new(CLERK_LEADS, NULL);
+    if (store_submissions_deleted(self->store, &self->knowledge->deleted, err) < 0) return -1;
     return store_submission_list(self->store, &self->knowledge->runs, err);
 }
 
@@ -221,7 +223,7 @@ static int take(void *user, leadership_step_t step, leadership_went_t *went, err
 static void tell(void *user, const leadership_news_t *news, const err_t *err)
 {
     clerk_t *self = user;
-    if (news->lost) answer(self, result_new(CLERK_LOST, err));
+    if (news->lost || news->why) answer(self, result_new(CLERK_LOST, err));
     if (news->back) answer(self, result_new(CLERK_BACK, NULL));
     if (news->failed) answer(self, result_new(CLERK_FAILED, err));
     if (news->standby) {

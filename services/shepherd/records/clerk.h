@@ -41,7 +41,7 @@ typedef struct {
 
 typedef enum {
     CLERK_STANDBY, /* somebody else leads: `holder`; said once */
-    CLERK_LEADS,   /* we lead: `runs` */
+    CLERK_LEADS,   /* we lead: `runs`, `deleted` */
     CLERK_WRITTEN, /* the note `ticket` is in, or err says why it never will be */
     CLERK_LOST,    /* the database is gone: err; said once */
     CLERK_BACK,
@@ -54,6 +54,7 @@ typedef struct {
     uint64_t ticket;
     char holder[STORE_ID];
     store_submissions_t runs;
+    store_ids_t deleted;    /* runs that were */
     char name[STORE_ID];    /* CLERK_TRUST: who; else "" */
     bool lifted;            /* it was in quarantine */
     store_hashes_t objects; /* of a run that was deleted: nobody needs them any more */

@@ -112,6 +112,7 @@ typedef struct {
     const leadership_owner_t *owner;
     zsock_t *pipe;
     bool stopped;
+    err_t away; /* why the database is away, as was said last */
 } driver_t;
 
 /* Take what waits, for at most timeout_ms, at once when there is some; false: leave. */
@@ -151,6 +152,10 @@ static void step(driver_t *self)
     else if (owner->take(owner->user, now, &went, &err) < 0)
         went = leadership_error(machine, &err);
     leadership_news_t news = leadership_went(machine, went, begun_ms, clock_mono_ms());
+    if (went == WENT_AWAY) {
+        news.why = !news.lost && strcmp(err.text, self->away.text) != 0;
+        self->away = err;
+    }
     owner->tell(owner->user, &news, &err);
     if (went != WENT_AWAY && went != WENT_BAD) owner->took(owner->user, now);
     if (news.rest_ms > 0) rest(self, news.rest_ms);
@@ -158,7 +163,7 @@ static void step(driver_t *self)
 
 bool leadership_run(leadership_t *self, const leadership_owner_t *owner, zsock_t *pipe)
 {
-    driver_t driver = {self, owner, pipe, false};
+    driver_t driver = {.machine = self, .owner = owner, .pipe = pipe};
     while (!driver.stopped && self->step != LEADERSHIP_END) {
         if (self->step == LEADERSHIP_RENEW) {
             bool busy = owner->has_work(owner->user);

@@ -51,6 +51,7 @@ typedef struct {
 /* What the owner is told, in this order; then nothing is done for rest_ms. */
 typedef struct {
     bool lost;    /* the database is gone; said once */
+    bool why;     /* it is gone still, for another reason than was said */
     bool back;    /* it answers again */
     bool standby; /* somebody else leads; said once */
     bool leads;   /* we lead, and know what is there */
@@ -72,7 +73,7 @@ leadership_news_t leadership_went(leadership_t *self, leadership_went_t went, in
 typedef struct {
     /* Take the step once; *went is WENT_WELL. Returns -1 with err where it fails. */
     int (*take)(void *user, leadership_step_t step, leadership_went_t *went, err_t *err);
-    /* Pass the news on; err: of `lost` and `failed`. */
+    /* Pass the news on; err: of `lost`, `why` and `failed`. */
     void (*tell)(void *user, const leadership_news_t *news, const err_t *err);
     void (*took)(void *user, leadership_step_t step); /* then: it did not fail */
     void (*queue)(void *user, void *item);            /* takes what leadership_hand was given */

@@ -204,7 +204,7 @@ static int take(void *user, leadership_step_t step, leadership_went_t *went, err
 static void tell(void *user, const leadership_news_t *news, const err_t *err)
 {
     recorder_t *self = user;
-    if (news->lost) answer_event(self, RECORDER_LOST, err);
+    if (news->lost || news->why) answer_event(self, RECORDER_LOST, err);
     if (news->back) answer_event(self, RECORDER_BACK, NULL);
     if (news->failed) answer_event(self, RECORDER_FAILED, err);
     if (news->standby) {

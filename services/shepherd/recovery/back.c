@@ -87,14 +87,15 @@ void back_or_fail(shepherd_t *self, const char *reason)
 
 static void lost(shepherd_t *self, uint32_t replica)
 {
+    const work_t *lease = &self->round.lease[replica];
     const char *text =
         "inner state %.12s of replica %u, which begins round %u with it, is lost: none of "
-        "%zu workers has it, nor has the object service";
-    char *reason = mem_printf(text, self->round.lease[replica].state_in, replica,
-                              self->round.number + 1,
-                              members_count(&self->roster, MSG__KIND__KIND_WORKER));
+        "%zu workers has it, nor has the object service%s%s";
+    char *reason = mem_printf(text, lease->state_in, replica, self->round.number + 1,
+                              members_count(&self->roster, MSG__KIND__KIND_WORKER),
+                              *lease->maker ? "; it was named by " : "", lease->maker);
     log_event(LOG_ERROR, "state_lost", "round=%u replica=%u state=%.12s reason=\"%s\"",
-              self->round.number, replica, self->round.lease[replica].state_in, reason);
+              self->round.number, replica, lease->state_in, reason);
     back_or_fail(self, reason);
     free(reason);
 }

@@ -63,13 +63,13 @@ void on_lease_done(void *state, const msg_peer_t *from, const msg_envelope_t *me
 
 void on_copied(void *state, const msg_peer_t *from, const msg_envelope_t *message)
 {
-    (void)from;
     shepherd_t *self = state;
+    const char *worker = member_by_peer(&self->roster, from)->id;
     if (message->copied->run_hash != self->run_hash) return; /* of the run that it served before */
-    coming_heard(self, message->copied);
+    coming_heard(self, worker, message->copied);
     if (!copies_awaits(&self->copies, message->copied->state))
         checkpoint_unwanted(self, message->copied->state);
-    if (copies_heard(self, message->copied)) rounds_copied(self);
+    if (copies_heard(self, worker, message->copied)) rounds_copied(self);
 }
 
 void on_eval_done(void *state, const msg_peer_t *from, const msg_envelope_t *message)

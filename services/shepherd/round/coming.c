@@ -86,11 +86,12 @@ static void end_wait(shepherd_t *self, work_t *lease)
     self->round.stirred = true;
 }
 
-void coming_heard(shepherd_t *self, const Msg__Copied *copied)
+void coming_heard(shepherd_t *self, const char *worker, const Msg__Copied *copied)
 {
     for (int64_t k = 0; k < self->round.replicas; k++) {
         work_t *lease = &self->round.lease[k];
         if (!lease->coming || strcmp(lease->state_in, copied->state) != 0) continue;
+        if (strcmp(lease->maker, worker) != 0) continue; /* it was not asked */
         if (*copied->error && !members_shards_here(self)) continue;
         if (*copied->error) *lease->maker = '\0'; /* it has not got it either */
         end_wait(self, lease);

@@ -133,7 +133,9 @@ void plans_dispatch(shepherd_t *self)
             member_row_t *row = self->roster.others.at[m];
             if (row->kind != MSG__KIND__KIND_COMPILER || row->credit == 0 || row->blame.refused)
                 continue;
-            if (row->serial == self->plans.rows.at[i].failed && other_compiler(self, row->serial))
+            if (row->serial == self->plans.rows.at[i].failed &&
+                (self->now_ms < self->plans.rows.at[i].rest_ms ||
+                 other_compiler(self, row->serial)))
                 continue;
             ask(self, &self->plans.rows.at[i], row);
             break;
@@ -149,6 +151,23 @@ static void again(shepherd_t *self, plan_row_t *plan, const char *why, bool neve
     plan->state = PLAN_WANTED;
     plan->failed = plan->compiler;
     if (never || plan->attempts >= MAX_ATTEMPTS) give_up(self, plan, why);
+}
+
+/* Its disk is full: that is no fault of the run's. Another one is asked, or the same one as long as it takes. */
+static void wait_for_room(shepherd_t *self, plan_row_t *plan, const member_row_t *compiler,
+                          const char *error)
+{
+    enum { AGAIN_MS = 5000 };
+    bool told = plan->rest_ms > 0;
+    plan->state = PLAN_WANTED;
+    plan->failed = plan->compiler;
+    plan->attempts--;
+    plan->rest_ms = self->now_ms + AGAIN_MS;
+    free(plan->why);
+    plan->why = mem_printf("compiler %s has no room to compile for %s: %s; make room there: it is "
+                           "asked again by itself",
+                           compiler->id, plan->target, error);
+    if (!told) log_event(LOG_ERROR, "waiting", "for=\"%s\"", plan->why);
 }
 
 /* It is no compiler of ours, or somebody speaks for it: it gets no more work on this connection. */
@@ -194,6 +213,11 @@ void on_plan_reply(void *state, const msg_peer_t *from, const msg_envelope_t *me
         plan->attempts--;
         return;
     }
+    if (*reply->error && reply->for_now) {
+        wait_for_room(self, plan, compiler, reply->error);
+        return;
+    }
+    plan->rest_ms = 0;
     if (*reply->error) {
         plan->unknown = reply->target_at_fault;
         again(self, plan, reply->error, reply->model_at_fault || reply->target_at_fault);

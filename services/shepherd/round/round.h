@@ -91,6 +91,7 @@ typedef struct {
     int64_t resumed_ms; /* we have taken the run over then; 0: we began it */
     int64_t ready_ms;   /* training could have begun, but for missing workers */
     int64_t waiting_ms; /* when the log last said what is waited for */
+    char waits[256];    /* what it said */
     int64_t overdue_ms; /* when work was last looked at for being overdue */
 } round_t;
 

@@ -4,6 +4,7 @@
 
 #include "base/log.h"
 #include "base/str.h"
+#include "base/utf8.h"
 #include "shepherd/round/rounds.h"
 #include "shepherd/shepherd.h"
 
@@ -100,6 +101,7 @@ void rounds_waiting(shepherd_t *self)
     self->round.waiting_ms = self->now_ms;
     str_t text = {0};
     what_is_missing(self, &text);
+    utf8_cut(self->round.waits, sizeof self->round.waits, text.n ? str_text(&text) : "");
     if (text.n) log_event(LOG_INFO, "waiting", "for=\"%s\"", str_text(&text));
     if (text.n && self->round.opened && !self->records.lost) {
         record_t *record = record_new(RECORD_WAITS, self->round.number);

@@ -51,7 +51,7 @@ void work_measure_copies(shepherd_t *self);
 bool coming_wait(shepherd_t *self, uint32_t replica, uint32_t refuser);
 void coming_moved(shepherd_t *self,
                   const char *worker); /* it has gone, and hands over what it made */
-void coming_heard(shepherd_t *self, const Msg__Copied *copied);
+void coming_heard(shepherd_t *self, const char *worker, const Msg__Copied *copied);
 void coming_tick(shepherd_t *self);
 
 /* --- giving.c: to members_endpoints --- */
