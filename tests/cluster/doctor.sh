@@ -38,8 +38,10 @@ serve keyed shepherd --cluster --store "$store" --runs-dir "$work/runs" --bind "
 check "a cluster with keys" finds 0 '^ok +shepherd .* answers' --shepherd "$at" --wait-ms $((10000 * slow)) \
     --key-file "$work/keys/op.key"
 check "it answers nobody without one, which is said" finds 1 ' -> .*--key-file' --shepherd "$at" --wait-ms 1000
+dismiss
 check "no Redis is no disaster" finds 0 '^warn +Redis .*refused' --liveness redis://127.0.0.1:1
 check "JSON has each check once" sh -c "'$bin/pcp' doctor --json --ports '' --dir '$work' |
     grep -c '\"verdict\": \"\\(ok\\|warn\\|skipped\\)\"' | grep -qx 14"
 check "an unknown word is an error of usage" finds 2 'unexpected word' please
+check "nothing is left running" no_orphans
 tap_done

@@ -139,13 +139,6 @@ check "it is resumed" run resume long
 check "in the table, too" eventually 60 run_row long running
 check "it trains on" eventually 60 past long 20
 
-# --- without its database ---
-check "the database goes away" postgres_stop immediate
-check "the run that waits for it says so" eventually 60 says '^waits for +the store' run get long
-check "in the list, too" says '^long +running .*the store' run list
-check "the database comes back" postgres_again
-check "the run goes on" eventually 60 past long "$(($(json long round) + 5))"
-
 # --- its shepherd is killed, then the front ---
 child() { pgrep -f -- "pcp-shepherd .*--run long .*$work" | head -n 1; }
 kill -KILL "$(child)"
@@ -155,6 +148,13 @@ slay KILL a
 wait "${pid[a]}" 2>/dev/null
 unset 'pid[a]'
 check "the stand-by takes over" eventually 60 event b 'event=leads runs=4'
+
+# --- without its database; the front that is left leads again when it is back ---
+check "the database goes away" postgres_stop immediate
+check "the run that waits for it says so" eventually 60 says '^waits for +the store' run get long
+check "in the list, too" says '^long +running .*the store' run list
+check "the database comes back" postgres_again
+check "the run goes on" eventually 60 past long "$(($(json long round) + 5))"
 check "the run ends well there" run watch long
 check "with the bits that it has alone" same_bits long
 

@@ -2,8 +2,9 @@
 # What every device's test asks of its target. Source it behind tap.bash; $shared has the units.
 # shellcheck disable=SC2154 # of the test that sources this file
 
-# device_sample EVERY SEED PROGRAMS [UNIT...]: golden gradients, every EVERY-th conformance unit and those named, and random
-# programs, for $PCP_TARGET; with PCP_LONG the programs with expected values, too.
+# device_sample EVERY SEED PROGRAMS [UNIT...]: golden gradients, every EVERY-th conformance unit and those named, random
+# programs, and training steps of a model that has what the golden one lacks, biases among it, for $PCP_TARGET; with PCP_LONG the
+# programs with expected values, too.
 device_sample() {
     local golden=$shared/conformance/golden every=$1 random=$2:$3 list
     shift 3
@@ -18,6 +19,9 @@ device_sample() {
     fi
     check "random programs" env PCP_PROGRAMS="$random" "$tests/random_cpu_test"
     sed -n 's/^\([0-9].* wrong\|[0-9].* refused by name\)$/# \1/p' "$work/check.out"
+    "$bin/pcp" model gpt2 --layers 1 --heads 2 --width 32 --block 16 --vocab 65 --batch 33 >"$work/biases.mlir"
+    check "training steps of a model with biases" env -u PCP_TARGET "$bin/pcp" compare "$work/biases.mlir" \
+        --targets "$PCP_TARGET,c:scalar" --steps 3 --max-deviation 1e-5 --max-drift 1e-5
     if [ -n "${PCP_LONG:-}" ]; then
         check "programs with expected values" "$tests/checks_test"
     fi

@@ -244,14 +244,16 @@ static void write_turns(render_t *self, const kstmt_t *rows, bool give)
     render_line(self, "}\n");
 }
 
-/* What a group has in memory that its threads share. */
-static void write_shared(render_t *self, const kblock_t *block)
+/* What a group has in memory that its threads share: each array once, though several loops, over some of its columns each,
+ * fold into it. `done` has a bit for each that is written. */
+static void write_shared(render_t *self, const kblock_t *block, uint64_t *done)
 {
     for (size_t i = 0; i < block->n; i++) {
         const kstmt_t *s = block->at[i];
         char kept[32], other[64];
-        write_shared(self, &s->body);
-        if (!is_fold(self->kernel, s)) continue;
+        write_shared(self, &s->body, done);
+        if (!is_fold(self->kernel, s) || (*done >> s->target & 1)) continue;
+        *done |= UINT64_C(1) << s->target;
         snprintf(kept, sizeof kept, "l%d[i]", s->target);
         snprintf(other, sizeof other, "slices%d[k][i]", s->target);
         render_indent(self);
@@ -283,7 +285,8 @@ void turns_slices(render_t *self, const kstmt_t *s)
     render_line(self, own->lang->all);
     render_line(self, "if (slice != 0u) return;\n");
     if (group) {
-        write_shared(self, &s->body);
+        uint64_t done = 0;
+        write_shared(self, &s->body, &done);
         render_line(self, own->lang->barrier);
         return;
     }

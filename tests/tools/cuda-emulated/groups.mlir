@@ -74,5 +74,15 @@ func.func @groups() {
   %smallest = stablehlo.reduce(%rest init: %least) applies stablehlo.minimum across dimensions = [0] : (tensor<4096x96xi32>, tensor<i32>) -> tensor<96xi32>
   %zeros = stablehlo.constant dense<0> : tensor<96xi32>
   check.expect_eq %smallest, %zeros : tensor<96xi32>
+  // Sums over rows whose columns come from two values, a loop for the columns of each.
+  %side_row = stablehlo.iota dim = 0 : tensor<10x1xf32>
+  %side_twice = stablehlo.add %side_row, %side_row : tensor<10x1xf32>
+  %side_rows = stablehlo.iota dim = 0 : tensor<10x5xf32>
+  %side_columns = stablehlo.iota dim = 1 : tensor<10x5xf32>
+  %side_slope = stablehlo.add %side_rows, %side_columns : tensor<10x5xf32>
+  %sides = stablehlo.concatenate %side_twice, %side_slope, dim = 1 : (tensor<10x1xf32>, tensor<10x5xf32>) -> tensor<10x6xf32>
+  %side_sums = stablehlo.reduce(%sides init: %zerof) applies stablehlo.add across dimensions = [0] : (tensor<10x6xf32>, tensor<f32>) -> tensor<6xf32>
+  %side_want = stablehlo.constant dense<[90.0, 45.0, 55.0, 65.0, 75.0, 85.0]> : tensor<6xf32>
+  check.expect_eq %side_sums, %side_want : tensor<6xf32>
   return
 }
