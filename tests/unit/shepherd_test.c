@@ -139,7 +139,9 @@ static void a_lost_workers_lease_goes_to_the_spare(void **unused)
     lease_done(rig, W2, only(rig, W2, BODY(LEASE))->lease, 1);
     const Msg__Commit *commit = only(rig, A, BODY(COMMIT))->commit;
     assert_int_equal(commit->shares[again->replica]->fence, 2);
-    lease_done(rig, W3, again, 1); /* twice */
+    lease_done(rig, W3, again, 1); /* twice, as until its row is written */
+    assert_int_equal(rig->state.round.stale, 2);
+    lease_done(rig, W2, again, 1); /* not its own */
     assert_int_equal(rig->state.round.stale, 3);
     rig_free(rig);
 }

@@ -17,13 +17,11 @@ work_t *work_held_by(shepherd_t *self, const msg_peer_t *from, bool eval, uint32
     size_t n = eval ? self->round.eval.n : (size_t)self->round.replicas;
     work_t *work = index < n ? (eval ? &self->round.eval.at[index] : &self->round.lease[index])
                              : NULL;
-    if (row && work && work->state == WORK_ISSUED && work->holder == row->serial &&
-        work->fence == fence && round == self->round.number)
-        return work;
+    bool holds = row && work && work->holder == row->serial && work->fence == fence &&
+                 round == self->round.number;
+    if (holds && work->state == WORK_ISSUED) return work;
     /* Said again until its row is written: while the database is away, all the time. */
-    if (row && work && work->state == WORK_DONE && work->fence == fence &&
-        round == self->round.number)
-        return NULL;
+    if (holds && work->state == WORK_DONE) return NULL;
     self->round.stale++;
     log_event(LOG_WARN, "answer_stale", "worker=%s %s=%u round=%u fence=%u stale=%llu",
               row ? row->id : "?", eval ? "part" : "replica", index, round, fence,
