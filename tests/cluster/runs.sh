@@ -148,6 +148,7 @@ slay KILL a
 wait "${pid[a]}" 2>/dev/null
 unset 'pid[a]'
 check "the stand-by takes over" eventually 60 event b 'event=leads runs=4'
+check "and the run goes on there" eventually 60 past long "$(($(json long round) + 2))"
 
 # --- without its database; the front that is left leads again when it is back ---
 check "the database goes away" postgres_stop immediate
