@@ -26,7 +26,7 @@ static const target_t targets[] = {
      MACHINE_X86_64,
      LEVEL_FOURS},
     {"cpu:x86-64-v4-2m",
-     {VECTORS(16, 32), .fours = true, .asks = true, .near_kib = 2048},
+     {VECTORS(16, 32), .fours = true, .asks = true, .near_kib = 2048, .wide = true},
      "-march=x86-64-v4 -mavx512vnni -mprefer-vector-width=512",
      MACHINE_X86_64,
      LEVEL_FOURS},
@@ -35,9 +35,15 @@ static const target_t targets[] = {
      "-march=x86-64-v4 -mavx512vnni -mavx512bf16 -mprefer-vector-width=512",
      MACHINE_X86_64,
      LEVEL_PAIRS},
+    {"cpu:x86-64-v4-bf16-wide",
+     {VECTORS(16, 32), .fours = true, .bf16 = true, .asks = true, .near_kib = 1024, .wide = true,
+      .ahead = true},
+     "-march=x86-64-v4 -mavx512vnni -mavx512bf16 -mprefer-vector-width=512",
+     MACHINE_X86_64,
+     LEVEL_PAIRS},
     {"cpu:x86-64-v4-amx",
-     {VECTORS(16, 32), .bf16 = true, .matrix = true, .asks = true,
-      .near_kib = 2048}, /* all that have AMX */
+     {VECTORS(16, 32), .bf16 = true, .matrix = true, .asks = true, .near_kib = 2048,
+      .wide = true}, /* all that have AMX */
      "-march=x86-64-v4 -mavx512bf16 -mamx-tile -mamx-bf16 -mprefer-vector-width=512",
      MACHINE_X86_64,
      LEVEL_AMX},
@@ -55,6 +61,7 @@ static bool suits_host(const target_t *target)
 {
     const caps_t *caps = &target->caps;
     if (caps->matrix) return true;
+    if (caps->wide && !host_cpu_wide()) return false;
     return caps->near_kib <= host_cpu_near_kib() && (!caps->bf16 || host_cpu_pairs_pay());
 }
 

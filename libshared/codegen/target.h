@@ -1,5 +1,5 @@
 /* Targets: what a plan is compiled for. "cpu:x86-64" to "cpu:x86-64-v4", "cpu:x86-64-v4-vnni", "cpu:x86-64-v4-2m",
- * "cpu:x86-64-v4-bf16", "cpu:x86-64-v4-amx", "cpu:aarch64", "c:scalar". The prefix names the backend (codegen/backend.h)
+ * "cpu:x86-64-v4-bf16", "cpu:x86-64-v4-bf16-wide", "cpu:x86-64-v4-amx", "cpu:aarch64", "c:scalar". The prefix names the backend (codegen/backend.h)
  * that makes code for it and the device (runtime/device.h) that runs it. Thread-safe. */
 #ifndef CODEGEN_TARGET_H
 #define CODEGEN_TARGET_H

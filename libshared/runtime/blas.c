@@ -22,8 +22,8 @@ static const char *core_of(const char *target)
         {"cpu:x86-64", "Prescott"},         {"cpu:x86-64-v2", "Nehalem"},
         {"cpu:x86-64-v3", "Haswell"},       {"cpu:x86-64-v4", "SkylakeX"},
         {"cpu:x86-64-v4-2m", "SkylakeX"},   {"cpu:x86-64-v4-vnni", "SkylakeX"},
-        {"cpu:x86-64-v4-bf16", "SkylakeX"}, {"cpu:x86-64-v4-amx", "SkylakeX"},
-        {"cpu:aarch64", "ARMV8"},
+        {"cpu:x86-64-v4-bf16", "SkylakeX"}, {"cpu:x86-64-v4-bf16-wide", "SkylakeX"},
+        {"cpu:x86-64-v4-amx", "SkylakeX"},  {"cpu:aarch64", "ARMV8"},
     };
     for (size_t i = 0; i < sizeof cores / sizeof cores[0]; i++) {
         if (strcmp(cores[i].target, target) == 0) return cores[i].core;

@@ -41,7 +41,7 @@ struct device {
     char *arena;             /* aligned, inside the mapping */
     void *map;
     size_t map_bytes;
-    bool roomy; /* products go in few ranges, since each copies what it needs */
+    bool wide; /* products go in few ranges, since each copies what it needs */
 };
 
 static void cpu_close(device_t **self_p)
@@ -108,7 +108,7 @@ static void make_room(device_t *self, const plan_t *plan)
 
 static int cpu_load(device_t *self, const plan_t *plan, err_t *err)
 {
-    self->roomy = target_caps(plan->target).near_kib >= CAPS_ROOMY_KIB;
+    self->wide = target_caps(plan->target).wide;
     if (target_caps(plan->target).matrix && amx_enable(err) < 0) return -1;
     if (blas_open(plan->target, err) < 0) return -1;
     make_room(self, plan);
@@ -195,7 +195,7 @@ static int cpu_gemm(device_t *self, const plan_gemm_step_t *step, err_t *err)
     }
     const int64_t arg[] = {step->a, step->b, step->c};
     launch_t launch = {self->kernel[step->kernel], self->arena, arg, 0};
-    if (self->roomy)
+    if (self->wide)
         pool_run_long(self->pool, launch_part, &launch, step->parts, 1);
     else
         pool_run(self->pool, launch_part, &launch, step->parts, 1);
@@ -331,7 +331,7 @@ static int cpu_sweep(device_t *self, const plan_step_t *step, int n, int64_t str
     pool_watch(self->pool, NULL, NULL); /* call_part tells, step by step */
     if (strips > 0)
         pool_run(self->pool, run_strips, &sweep, strips, 1);
-    else if (self->roomy && has_product(step, n))
+    else if (self->wide && has_product(step, n))
         pool_run_long(self->pool, run_apart, &sweep, grains, 1);
     else
         pool_run(self->pool, run_apart, &sweep, grains, 1);

@@ -17,7 +17,8 @@ import time
 
 
 def know_processor():
-    """OpenBLAS takes a processor that its version does not know for one of 2004: then it is told what its kernels may use."""
+    """OpenBLAS takes a processor that its version does not know for one of 2004, or one with AVX-512 for one without: then
+    it is told what its kernels may use."""
     if "OPENBLAS_CORETYPE" in os.environ:
         return
     try:
@@ -28,7 +29,8 @@ def know_processor():
     except (OSError, AttributeError, StopIteration):
         return
     core = "SkylakeX" if "avx512bw" in flags else "Haswell" if "avx2" in flags else "Prescott"
-    if blas.openblas_get_corename() == b"Prescott" and core != "Prescott":
+    taken = blas.openblas_get_corename().decode()
+    if taken in ("Prescott", "Haswell") and taken != core:
         os.environ["OPENBLAS_CORETYPE"] = core
         os.execv(sys.executable, [sys.executable, *sys.argv])
 

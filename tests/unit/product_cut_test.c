@@ -92,29 +92,29 @@ static void test_refused(void **state)
     assert_false(tiles_cut(&t, &s, caps));
 }
 
-/* What a roomy second-level cache changes: large products whose terms of A lie apart copy both operands,
+/* What two products of whole vectors a cycle change: large products whose terms of A lie apart copy both operands,
  * in narrow panels; short sums copy B. bf16 and smaller products stay as they are. */
-static void test_roomy(void **state)
+static void test_wide(void **state)
 {
     const caps_t usual = {.lanes = 16, .registers = 32, .bf16 = true};
-    caps_t roomy = usual;
+    caps_t wide = usual;
     plan_gemm_step_t s = {.m = 768, .n = 768, .k = 256, .lda = 768, .ldb = 768, .trans_a = true};
     tiles_t t, u;
     (void)state;
     s.dtype = DT_F32, s.batch = s.inner = 1, s.ldc = 768;
-    roomy.near_kib = 2048;
-    assert_true(tiles_cut(&t, &s, roomy) && t.pack_a && t.pack_b && t.cols <= 2 * roomy.lanes);
+    wide.wide = true;
+    assert_true(tiles_cut(&t, &s, wide) && t.pack_a && t.pack_b && t.cols <= 2 * wide.lanes);
     assert_true(tiles_cut(&u, &s, usual) && !u.pack_a && !u.pack_b);
-    assert_true(tiles_choose_strips(&t, &s, roomy, 8) && !t.pack_a && t.cols == u.cols);
+    assert_true(tiles_choose_strips(&t, &s, wide, 8) && !t.pack_a && t.cols == u.cols);
     s.m = 256;
-    assert_true(tiles_cut(&t, &s, roomy) && !t.pack_a && t.cols == u.cols);
+    assert_true(tiles_cut(&t, &s, wide) && !t.pack_a && t.cols == u.cols);
     s.trans_a = false;
-    assert_true(tiles_cut(&t, &s, roomy) && !t.pack_b);
+    assert_true(tiles_cut(&t, &s, wide) && !t.pack_b);
     s.k = s.lda = 128;
-    assert_true(tiles_cut(&t, &s, roomy) && t.pack_b && !t.pack_a);
+    assert_true(tiles_cut(&t, &s, wide) && t.pack_b && !t.pack_a);
     assert_true(tiles_cut(&u, &s, usual) && !u.pack_b);
     s.m = 768, s.k = 256, s.trans_a = s.bf16 = true;
-    assert_true(tiles_cut(&t, &s, roomy) && tiles_cut(&u, &s, usual));
+    assert_true(tiles_cut(&t, &s, wide) && tiles_cut(&u, &s, usual));
     assert_true(t.cols == u.cols && t.rows == u.rows && t.pack_b == u.pack_b);
 }
 
@@ -124,7 +124,7 @@ int main(void)
         cmocka_unit_test(test_cut),
         cmocka_unit_test(test_split_cut),
         cmocka_unit_test(test_refused),
-        cmocka_unit_test(test_roomy),
+        cmocka_unit_test(test_wide),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

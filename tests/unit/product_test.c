@@ -339,6 +339,14 @@ static void test_bf16(void **state)
     check_target("cpu:x86-64-v4-bf16", true, false, 16, 400);
 }
 
+/* Copies of both operands, and of the next block asked for ahead. */
+static void test_wide(void **state)
+{
+    (void)state;
+    check_target("cpu:x86-64-v4-bf16-wide", false, false, 24, 100);
+    check_target("cpu:x86-64-v4-bf16-wide", true, false, 16, 100);
+}
+
 /* The matrix unit: layouts and edges by emulation anywhere, then by the instructions. */
 static void test_amx(void **state)
 {
@@ -522,7 +530,7 @@ int main(void)
         cmocka_unit_test(test_split),         cmocka_unit_test(test_woven),
         cmocka_unit_test(test_woven_refused), cmocka_unit_test(test_squares),
         cmocka_unit_test(test_amx_compiles),  cmocka_unit_test(test_lower_targets),
-        cmocka_unit_test(test_helpers),
+        cmocka_unit_test(test_helpers),       cmocka_unit_test(test_wide),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

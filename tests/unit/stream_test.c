@@ -335,9 +335,9 @@ static void test_matrix_unit(void **state)
 static void test_fours(void **state)
 {
     static const char *const targets[] = {"cpu:x86-64-v4-vnni", "cpu:x86-64-v4-2m",
-                                          "cpu:x86-64-v4-bf16"};
+                                          "cpu:x86-64-v4-bf16", "cpu:x86-64-v4-bf16-wide"};
     (void)state;
-    for (int i = 0; i < 3; i++) {
+    for (int i = 0; i < 4; i++) {
         assert_true(goes_by("by fours", targets[i], DT_I8, false));
         assert_false(goes_by("by fours", targets[i], DT_BF16, false));
         assert_false(goes_by("by fours", targets[i], DT_I8, true));

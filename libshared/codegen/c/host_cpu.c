@@ -123,6 +123,16 @@ bool host_cpu_pairs_pay(void)
     return pairs_pay;
 }
 
+/* AMD's "Performance Optimization Identifiers": the vector units are 512 bits wide. */
+bool host_cpu_wide(void)
+{
+    enum { LEAF = (int)0x8000001A, FP512 = 1 << 3, NEAR_KIB = 2048 };
+    uint32_t a = 0, b, c, d;
+    if (host_cpu_level() < LEVEL_4) return false;
+    bool told = __get_cpuid((unsigned)LEAF, &a, &b, &c, &d) && (a & FP512);
+    return told || host_cpu_near_kib() >= NEAR_KIB;
+}
+
 #else
 #if defined(__aarch64__)
 const int host_cpu_machine = MACHINE_AARCH64;
@@ -138,6 +148,11 @@ int host_cpu_level(void)
 }
 
 bool host_cpu_pairs_pay(void)
+{
+    return false;
+}
+
+bool host_cpu_wide(void)
 {
     return false;
 }

@@ -26,6 +26,10 @@ int host_cpu_level(void);
 /* Second-level cache of a core, KiB; 0: not told. */
 int host_cpu_near_kib(void);
 
+/* Does a core multiply two whole vectors of AVX-512 a cycle? Zen 5 says so by a bit; so do Xeons whose cores have 2 MiB
+ * of second-level cache. Zen 4 does one, by halves. */
+bool host_cpu_wide(void);
+
 /* Is a product of bf16 pairs worth more than the two multiply-adds that it stands for? Zen 4 starts as many
  * of them as of multiply-adds, Xeons without a matrix unit (or with one that the system hides) a quarter. Measured
  * once by a process, in 0.2 ms; false below LEVEL_PAIRS. */

@@ -116,6 +116,50 @@ static void write_config(const writer_t *w, int rows, int cols)
                  cols, rows, cols);
 }
 
+/* Are the operands of the next block asked for while this one is multiplied? Copies read rows that lie far apart, which
+ * the processor does not see coming, and wait for each. */
+static bool asks_for_blocks(const writer_t *w)
+{
+    return w->tiles->caps.ahead && w->pack_tiles;
+}
+
+/* What comes after this block of A: more rows of the same terms, or the next terms of A and of B; `soon` of them. */
+static void write_soon(const writer_t *w)
+{
+    const tiles_t *t = w->tiles;
+    if (!asks_for_blocks(w)) return;
+    str_addf(w->out,
+             "            const int below = ie < i1;\n"
+             "            const int64_t then = below ? s : s + %" PRId64 ", left = %" PRId64
+             " - then, soon = left < %" PRId64 " ? left : %" PRId64 ";\n",
+             t->sum_block, w->terms, t->sum_block, t->sum_block);
+    str_addf(w->out,
+             "            const float *const a_soon = a + then * %" PRId64 " + (below ? ie : i0);\n"
+             "            const float *const b_soon = b + then * %" PRId64 " + j0;\n",
+             w->a_sum, w->b_sum);
+    str_addf(w->out,
+             "            const int64_t tiles = (j1 - j0 + %d) / %d * ((ie - ib) / %d);\n"
+             "            int64_t tile = 0;\n",
+             t->cols - 1, t->cols, t->rows);
+}
+
+/* A whole tile asks for its share of that. */
+static void write_ask(const writer_t *w)
+{
+    static const char line[] =
+        "                        for (int64_t x = 0; x < %s; x += 16)\n"
+        "                            __builtin_prefetch(%c_soon + r * %" PRId64 " + x, 0, 2);\n";
+    char width[32];
+    if (!asks_for_blocks(w)) return;
+    snprintf(width, sizeof width, "%" PRId64, w->row_block);
+    str_add(w->out,
+            "                    for (int64_t r = tile * soon / tiles, last = ++tile * soon / "
+            "tiles; r < last; r++) {\n");
+    str_addf(w->out, line, width, 'a', w->a_sum);
+    if (!w->step->trans_b) str_addf(w->out, line, "(below ? 0 : j1 - j0)", 'b', w->b_sum);
+    str_add(w->out, "                    }\n");
+}
+
 /* The tiles of one panel of B, of `cols` columns from j, in rows [i0, ie). */
 static void write_rows(const writer_t *w, int cols, const char *panel, int64_t b_sum)
 {
@@ -138,11 +182,12 @@ static void write_rows(const writer_t *w, int cols, const char *panel, int64_t b
     const char *terms = w->fill || t->split ? "filled" : "n";
     if ((t->by_rows ? t->part_rows : s->m) >= t->rows) {
         write_config(w, t->rows, cols);
+        str_addf(w->out, "                for (; i + %d <= ie; i += %d) {\n", t->rows, t->rows);
+        write_ask(w);
         str_addf(w->out,
-                 "                for (; i + %d <= ie; i += %d)\n"
-                 "                    %s(%s, %s, c + i * %" PRId64 " + j, %s, add%s);\n",
-                 t->rows, t->rows, tile_of(w, t->rows, cols, b_sum), str_text(&a), panel, s->ldc,
-                 terms, more);
+                 "                    %s(%s, %s, c + i * %" PRId64 " + j, %s, add%s);\n"
+                 "                }\n",
+                 tile_of(w, t->rows, cols, b_sum), str_text(&a), panel, s->ldc, terms, more);
     }
     if (w->rest_rows) {
         str_add(w->out, "                if (i < ie) {\n");
@@ -519,6 +564,7 @@ void product_render(const product_t *product, helpers_t *helpers, str_t *out)
              "            const int64_t ie = ib + %" PRId64 " < i1 ? ib + %" PRId64 " : i1;\n",
              w.row_block, w.row_block, w.row_block);
     write_pack_a(&w);
+    write_soon(&w);
     write_panels(&w);
     str_add(out, "        }\n        }\n    }\n");
     if (w.matrix) str_add(out, "    KC_RELEASE();\n");

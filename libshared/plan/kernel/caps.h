@@ -19,6 +19,8 @@ typedef struct {
     bool many;     /* threads without number: a product in loops has one for each element */
     bool votes;    /* ... a few of which vote at once (plan/lower/emit_scatter.c) */
     int near_kib;  /* second-level cache that a core has at least; 0: not known */
+    bool wide;     /* a core multiplies two whole vectors a cycle, faster than it copies them */
+    bool ahead;    /* products that copy both operands ask early for what they copy next */
     bool only_f32; /* no f64: what is computed for a program's own sake keeps to f32 */
     bool sweeps;   /* the device runs several steps in one go (plan/schedule/sweep.h) */
     int row_kib;   /* of rows that a kernel keeps beside the arena; 0: as much as a stack has */
@@ -26,9 +28,6 @@ typedef struct {
     int segment_mib; /* the arena may be cut at multiples of this (plan/memory/memory.h), 0: it is never cut */
     int part_mib; /* of a large product that is computed by parts of its rows; 0: as suits caches of processors */
 } caps_t;
-
-/* Of near_kib: then copies of both operands of a product stay near, and cores multiply f32 faster than they copy. */
-enum { CAPS_ROOMY_KIB = 2048 };
 
 /* A target that nobody named: what every device of ours could do with a library of products. */
 #define CAPS_USUAL ((caps_t){.attention = true, .library = true, .sweeps = true})

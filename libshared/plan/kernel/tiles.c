@@ -20,11 +20,11 @@ enum {
     FEW_ROWS = 8,      /* that do not pay for packing B */
     MOST_PARTS = 64,   /* rows of tiles beyond these come together: the pool joins parts anyway */
     CACHE_LINES_APART = 1024, /* floats: rows this far apart compete for few places of a cache */
-    ROOMY_ROWS = 512,         /* that pay for copies of A and of B there, with ... */
-    ROOMY_COLS = 256,         /* ... so many columns ... */
-    ROOMY_VECTORS = 2, /* ... in panels of B that stay in the first-level cache: 32 KiB of 48 */
+    COPY_ROWS = 512,          /* that pay for copies of A and of B there, with ... */
+    COPY_COLS = 256,          /* ... so many columns ... */
+    COPY_VECTORS = 2, /* ... in panels of B that stay in the first-level cache: 32 KiB of 48 */
     SHORT_SUM = 128, /* terms: in shorter sums what is asked for ahead is mostly of another panel */
-    ROOMY_APART = 256, /* floats: rows of B this far apart, or more, are copied for such sums */
+    COPY_APART = 256, /* floats: rows of B this far apart, or more, are copied for such sums */
 };
 
 /* Of operands in pieces: terms of C in a cycle, cycles to pack a number. */
@@ -90,8 +90,7 @@ void tiles_choose_registers(tiles_t *self, int64_t m, int64_t n, int64_t k)
  * Xeon: 3 to 19 % more than reading A in place, in narrower panels of B. */
 static bool copies_terms(const plan_gemm_step_t *s, caps_t caps)
 {
-    return caps.near_kib >= CAPS_ROOMY_KIB && !s->bf16 && s->trans_a && s->m >= ROOMY_ROWS &&
-           s->n >= ROOMY_COLS;
+    return caps.wide && !s->bf16 && s->trans_a && s->m >= COPY_ROWS && s->n >= COPY_COLS;
 }
 
 static int64_t round_up(int64_t size, int64_t unit)
@@ -211,8 +210,8 @@ static void choose_woven_parts(tiles_t *self, const plan_gemm_step_t *s)
 /* Short sums of rows that compete in the first-level cache: bench-gemm, a Xeon: 8 to 17 % more. */
 static bool packs_short(const tiles_t *self, const plan_gemm_step_t *s, int64_t m)
 {
-    return self->caps.near_kib >= CAPS_ROOMY_KIB && !s->trans_a && s->k <= SHORT_SUM &&
-           s->ldb >= ROOMY_APART && m >= 4 * self->rows;
+    return self->caps.wide && !s->trans_a && s->k <= SHORT_SUM && s->ldb >= COPY_APART &&
+           m >= 4 * self->rows;
 }
 
 /* Is B copied into panels for blocks of m rows? */
@@ -229,8 +228,8 @@ static bool streams_c(const tiles_t *self, const plan_gemm_step_t *s, int64_t te
 {
     enum { LINE = 16, LARGE = 1 << 20 }; /* floats */
     bool lines = s->n % LINE == 0 && s->ldc % LINE == 0 && self->caps.lanes == LINE;
-    return self->caps.near_kib >= CAPS_ROOMY_KIB && !self->split && !s->accumulate && lines &&
-           terms <= self->sum_block && s->m * s->n * s->batch * s->inner >= LARGE;
+    return self->caps.wide && !self->split && !s->accumulate && lines && terms <= self->sum_block &&
+           s->m * s->n * s->batch * s->inner >= LARGE;
 }
 
 /* Does the choice fit the registers of the target? */
@@ -259,7 +258,7 @@ bool tiles_cut_as(tiles_t *self, const plan_gemm_step_t *s, caps_t caps,
     else if (choice_fits(choice, caps))
         self->rows = choice->rows, self->cols = choice->cols;
     else
-        choose_registers(self, s->m, s->n, terms, copies_terms(s, caps) ? ROOMY_VECTORS : 4);
+        choose_registers(self, s->m, s->n, terms, copies_terms(s, caps) ? COPY_VECTORS : 4);
     if (choice->sum_block > 0 && choice->sum_block <= MOST_SUM) block = choice->sum_block;
     self->sum_block = ceil_div(terms, ceil_div(terms, block));
     if (matrix) self->sum_block = round_up(self->sum_block, MATRIX_PAIRS);
