@@ -14,7 +14,9 @@ enum {
     AHEAD = 12,         /* of them, fetched before */
     FETCH_BYTES = 3072, /* of rows along it, fetched before */
     LINE_BYTES = 64,    /* of a line of the cache */
-    NEAR_BYTES = 16384, /* of rows of A that are read again and again */
+    NEAR_BYTES = 16384, /* of rows of A that are read again and again ... */
+    NEAR_WIDE = 32768, /* ... by wide cores, in whole, where their first-level caches have 48 KiB */
+    SOON_BYTES = 12288, /* of rows along it in the order in which they lie, fetched before */
     GROUP = 16,         /* columns that a part of them is read for */
     MANY_REGISTERS = 32,
 };
@@ -112,11 +114,18 @@ static int64_t rows_ahead(const stream_t *s, int width)
     return rows > width ? rows : width;
 }
 
+/* Is B fetched in the order in which it lies? bench decode, Zen 5: eight texts a tenth to a fifth sooner than with rows
+ * fetched side by side, four a tenth later. */
+static bool in_order(const stream_t *s)
+{
+    return s->caps.ahead && s->step.m > 4 && s->step.ldb == s->step.k;
+}
+
 /* Is A read part by part of its terms, for a group of columns each, since the whole of it does not stay in the
  * first-level cache? */
 static bool in_parts(const stream_t *s)
 {
-    return s->step.m * s->step.k * 4 > NEAR_BYTES;
+    return s->step.m * s->step.k * 4 > (s->caps.ahead ? NEAR_WIDE : NEAR_BYTES);
 }
 
 /* In whole lines of B. */
@@ -160,9 +169,10 @@ static void write_terms(const stream_t *s, block_t block, int64_t skip, bool who
     str_add(out, "                {");
     for (int r = 0; r < block.width; r++) write_row_load(s, block, r, skip, whole, out);
     for (int i = 0; i < block.rows; i++) {
-        str_addf(out,
-                 "\n                { const kc_v%d x = *(const kc_v%d *)(from + %" PRId64 " + p);",
+        str_addf(out, "\n                { kc_v%d x = *(const kc_v%d *)(from + %" PRId64 " + p);",
                  lanes, lanes, i * s->step.lda + skip);
+        /* The compiler would load it once for each use, as operand of a multiply-add. */
+        if (s->caps.ahead && block.width > 1) str_add(out, " __asm__(\"\" : \"+v\"(x));");
         for (int r = 0; r < block.width; r++) str_addf(out, " c%d_%d += x * b%d;", i, r, r);
         str_add(out, " }");
     }
@@ -196,8 +206,12 @@ static void write_partial_sums(const stream_t *s, block_t block, str_t *out)
              "            int64_t p = %s;\n            for (; p < %s; p += %d) {\n",
              g->lda, parts ? "p0" : "0", parts ? "p1" : "lines", line);
     for (int r = block.at * block.width / block.n; r < (block.at + 1) * block.width / block.n; r++)
-        str_addf(out, "                __builtin_prefetch(row + %" PRId64 " + p, 0, %d);\n",
-                 (r + (parts ? GROUP : rows_ahead(s, block.width))) * g->ldb, parts ? 2 : 3);
+        if (in_order(s))
+            str_addf(out, "                __builtin_prefetch(soon, 0, %d); soon += %d;\n",
+                     parts ? 2 : 3, LINE_BYTES);
+        else
+            str_addf(out, "                __builtin_prefetch(row + %" PRId64 " + p, 0, %d);\n",
+                     (r + (parts ? GROUP : rows_ahead(s, block.width))) * g->ldb, parts ? 2 : 3);
     for (int skip = 0; skip < line; skip += lanes) write_terms(s, block, skip, true, out);
     str_add(out, "            }\n");
 }
@@ -342,6 +356,9 @@ static void write_along(const stream_t *s, str_t *out)
     if (keeps_wide(s))
         str_addf(out, "        float wide[%" PRId64 "] __attribute__((aligned(64)));\n",
                  width_of_block(s) * part_terms(s));
+    if (in_order(s))
+        str_addf(out, "        const char *soon = (const char *)(b + j0 * %" PRId64 ") + %d;\n",
+                 s->step.ldb, SOON_BYTES);
     if (!in_parts(s)) {
         str_add(out, "        int64_t j = j0;\n");
         write_columns(s, "j1", out);
@@ -356,6 +373,9 @@ static void write_along(const stream_t *s, str_t *out)
              "        int64_t j = g0;\n",
              s->caps.lanes, GROUP * (int)s->step.m, GROUP, part_terms(s), GROUP, GROUP,
              part_terms(s), part_terms(s));
+    if (in_order(s))
+        str_addf(out, "        if (p0 == 0) soon = (const char *)(b + (g0 + %d) * %" PRId64 ");\n",
+                 GROUP, s->step.ldb);
     write_columns(s, "g1", out);
     str_add(out, "        }\n");
 }

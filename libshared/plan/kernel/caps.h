@@ -20,7 +20,7 @@ typedef struct {
     bool votes;    /* ... a few of which vote at once (plan/lower/emit_scatter.c) */
     int near_kib;  /* second-level cache that a core has at least; 0: not known */
     bool wide;     /* a core multiplies two whole vectors a cycle, faster than it copies them */
-    bool ahead;    /* products that copy both operands ask early for what they copy next */
+    bool ahead;    /* products ask early for what they copy or read next */
     bool only_f32; /* no f64: what is computed for a program's own sake keeps to f32 */
     bool sweeps;   /* the device runs several steps in one go (plan/schedule/sweep.h) */
     int row_kib;   /* of rows that a kernel keeps beside the arena; 0: as much as a stack has */
