@@ -17,8 +17,7 @@ import time
 
 
 def know_processor():
-    """OpenBLAS takes a processor that its version does not know for one of 2004, or one with AVX-512 for one without: then
-    it is told what its kernels may use."""
+    """OpenBLAS takes a processor that its version does not know for one of 2004: then it is told what its kernels may use."""
     if "OPENBLAS_CORETYPE" in os.environ:
         return
     try:
@@ -29,8 +28,7 @@ def know_processor():
     except (OSError, AttributeError, StopIteration):
         return
     core = "SkylakeX" if "avx512bw" in flags else "Haswell" if "avx2" in flags else "Prescott"
-    taken = blas.openblas_get_corename().decode()
-    if taken in ("Prescott", "Haswell") and taken != core:
+    if blas.openblas_get_corename() == b"Prescott" and core != "Prescott":
         os.environ["OPENBLAS_CORETYPE"] = core
         os.execv(sys.executable, [sys.executable, *sys.argv])
 
