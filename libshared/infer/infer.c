@@ -215,6 +215,11 @@ infer_facts_t infer_facts(const infer_t *self)
     return self->facts;
 }
 
+exec_t *infer_exec(infer_t *self)
+{
+    return self->steps ? steps_exec(self->steps) : NULL;
+}
+
 /* --- sequences --- */
 
 static int check_token(const infer_t *self, uint32_t token, err_t *err)

@@ -30,6 +30,7 @@
 #include "ckpt/adapters.h"
 #include "ckpt/checkpoint.h"
 #include "ckpt/safetensors.h"
+#include "runtime/exec.h"
 
 typedef struct infer infer_t;
 
@@ -96,6 +97,9 @@ typedef struct {
     uint64_t kept_bytes;   /* of keys and values: `slots` sequences of `length` tokens */
 } infer_facts_t;
 infer_facts_t infer_facts(const infer_t *self);
+
+/* What runs its steps, for profiles (runtime/profile.h); borrowed. NULL: the window way. */
+exec_t *infer_exec(infer_t *self);
 
 /* A new sequence that begins with these tokens, n >= 1: its number, below `slots`, until infer_end. -1
  * with ERR_STATE: as many as slots are there already; ERR_ARG: a token outside of the vocabulary,

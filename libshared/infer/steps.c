@@ -251,6 +251,11 @@ const plan_t *steps_plan(const steps_t *self)
     return self->plan;
 }
 
+exec_t *steps_exec(steps_t *self)
+{
+    return self->exec;
+}
+
 /* --- calls --- */
 
 static int write(steps_t *self, int tensor, const int32_t *values, err_t *err)

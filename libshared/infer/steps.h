@@ -24,6 +24,7 @@ void steps_destroy(steps_t **self_p);
 int64_t steps_vocab(const steps_t *self);
 int64_t steps_width(const steps_t *self); /* of what scores are computed from; 0: not told */
 const plan_t *steps_plan(const steps_t *self);
+exec_t *steps_exec(steps_t *self); /* for profiles; borrowed */
 
 /* Read tokens [first, first + n) of the sequence in `slot`, 1 to steps_chunk(n) of them, behind those
  * that are kept: scores[vocab] of what comes behind the last one. */

@@ -1,12 +1,12 @@
 /* bench decode: tokens a second that one text grows by, beside the floor that memory sets: each token
  * reads every weight once, at the rate at which all threads together can read.
  *
- *   scripts/bench decode [--threads N] [--tokens N] [--rows N] [--keep f32|bf16] [MODEL...]
+ *   scripts/bench decode [--threads N] [--tokens N] [--rows N] [--keep f32|bf16] [--top N] [MODEL...]
  *       gpt2 or llama, also -bf16 and -int8
  *
  * --rows texts grow side by side; the floor is that of one pass for all of them, without and with what is kept of each
- * text up to the token that it stands at. Weights are random, and
- * plans come from the cache where they were made before. */
+ * text up to the token that it stands at. --top: a table of the N equal steps of the plan that take longest. Weights are
+ * random, and plans come from the cache where they were made before. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,6 +18,7 @@
 #include "infer/infer.h"
 #include "ir/print.h"
 #include "model/family.h"
+#include "runtime/profile.h"
 
 typedef struct {
     const char *name;
@@ -29,7 +30,7 @@ static const model_t models[] = {{"gpt2", INFER_F32, false},       {"gpt2-bf16",
                                  {"gpt2-int8", INFER_I8, false},   {"llama", INFER_F32, true},
                                  {"llama-bf16", INFER_BF16, true}, {"llama-int8", INFER_I8, true}};
 
-enum { BLOCK = 1024, REPEATS = 5, READ_BYTES = 256 << 20, HUGE_PAGE = 2 << 20 };
+enum { BLOCK = 1024, REPEATS = 5, READ_BYTES = 256 << 20, HUGE_PAGE = 2 << 20, WATCHED = 20 };
 
 /* GPT-2 with 124M parameters; a Llama with 135M, in SmolLM's shape. */
 static ir_module_t *build(const model_t *model, err_t *err)
@@ -152,7 +153,73 @@ static int grow(infer_t *model, int rows, int tokens, err_t *err)
     return 0;
 }
 
-static int bench(const model_t *model, int threads, int rows, int tokens, err_t *err)
+/* --- where a step's time goes --- */
+
+static int by_label(const void *a, const void *b)
+{
+    const profile_row_t *x = a, *y = b;
+    return strcmp(x->program->step[x->step].label, y->program->step[y->step].label);
+}
+
+static int by_seconds(const void *a, const void *b)
+{
+    const profile_row_t *x = a, *y = b;
+    return x->seconds < y->seconds ? 1 : x->seconds > y->seconds ? -1 : by_label(a, b);
+}
+
+/* Rows of one label together; returns how many are left. */
+static int join_rows(profile_row_t *row, int n)
+{
+    int kept = 0;
+    qsort(row, (size_t)n, sizeof *row, by_label);
+    for (int i = 0; i < n; i++)
+        if (kept > 0 && by_label(&row[kept - 1], &row[i]) == 0) {
+            row[kept - 1].calls += row[i].calls;
+            row[kept - 1].seconds += row[i].seconds;
+            row[kept - 1].cpu += row[i].cpu;
+            row[kept - 1].bytes += row[i].bytes;
+        } else {
+            row[kept++] = row[i];
+        }
+    qsort(row, (size_t)kept, sizeof *row, by_seconds);
+    return kept;
+}
+
+static void print_rows(const profile_t *profile, int top)
+{
+    int n;
+    profile_row_t *row = profile_rows(profile, &n);
+    double all = 0, step = profile_turn_seconds(profile);
+    n = join_rows(row, n);
+    printf("%9s %7s %9s %8s %6s  equal steps\n", "ms", "share", "CPU ms", "GB/s", "calls");
+    for (int i = 0; i < n; i++) {
+        all += row[i].seconds;
+        if (i < top)
+            printf("%9.3f %6.1f%% %9.3f %8.1f %6.0f  %s\n", row[i].seconds * 1e3,
+                   100 * row[i].seconds / step, row[i].cpu * 1e3,
+                   row[i].bytes / row[i].seconds / 1e9, row[i].calls,
+                   row[i].program->step[row[i].step].label);
+    }
+    printf("%9.3f ms a step, of which %.3f in steps of the plan\n", step * 1e3, all * 1e3);
+    free(row);
+}
+
+static int watch(infer_t *model, int rows, int top, err_t *err)
+{
+    int status = 0;
+    if (top == 0 || !infer_exec(model)) return 0;
+    profile_t *profile = profile_new(infer_exec(model));
+    for (int i = 0; status >= 0 && i < WATCHED; i++) {
+        profile_begin(profile);
+        status = grow(model, rows, 1, err);
+        profile_end(profile);
+    }
+    print_rows(profile, top);
+    profile_destroy(&profile);
+    return status;
+}
+
+static int bench(const model_t *model, int threads, int rows, int tokens, int top, err_t *err)
 {
     double rate[REPEATS], speed[REPEATS], share[REPEATS], both[REPEATS], position = 7;
     infer_t *self = open_model(model, threads, rows, err);
@@ -186,6 +253,7 @@ static int bench(const model_t *model, int threads, int rows, int tokens, err_t 
                model->name, rows, rows * bench_median(speed, REPEATS), gb,
                bench_median(rate, REPEATS), bench_median(rate, REPEATS) / gb,
                bench_median(share, REPEATS), bench_median(both, REPEATS));
+    if (status >= 0) status = watch(self, rows, top, err);
     fflush(stdout);
     free(bytes);
     pool_destroy(&pool);
@@ -202,23 +270,25 @@ static bool wanted(const char *name, int n, char **names)
 
 int main(int argc, char **argv)
 {
-    int threads = pool_cores(), tokens = 20, rows = 1, at = 1;
+    int threads = pool_cores(), tokens = 20, rows = 1, top = 0, at = 1;
     err_t err = {0};
     for (; at + 1 < argc && argv[at][0] == '-'; at += 2) {
         int value = atoi(argv[at + 1]);
         if (strcmp(argv[at], "--threads") == 0) threads = value;
         if (strcmp(argv[at], "--tokens") == 0) tokens = value;
         if (strcmp(argv[at], "--rows") == 0) rows = value;
+        if (strcmp(argv[at], "--top") == 0) top = value;
         if (strcmp(argv[at], "--keep") == 0) keep = infer_keep(argv[at + 1]);
     }
     if (argc > at && argv[at][0] == '-') {
-        puts("usage: bench decode [--threads N] [--tokens N] [--rows N] [--keep f32|bf16] "
-             "[gpt2|gpt2-bf16|gpt2-int8|llama|llama-bf16|llama-int8 ...]");
+        puts(
+            "usage: bench decode [--threads N] [--tokens N] [--rows N] [--keep f32|bf16] [--top N] "
+            "[gpt2|gpt2-bf16|gpt2-int8|llama|llama-bf16|llama-int8 ...]");
         return 2;
     }
     for (size_t i = 0; i < sizeof models / sizeof *models; i++)
         if (wanted(models[i].name, argc - at, argv + at) &&
-            bench(&models[i], threads, rows, tokens, &err) < 0) {
+            bench(&models[i], threads, rows, tokens, top, &err) < 0) {
             fprintf(stderr, "bench decode: %s: %s\n", models[i].name, err.text);
             return 1;
         }
