@@ -16,8 +16,9 @@ enum {
     LINE_BYTES = 64,    /* of a line of the cache */
     NEAR_BYTES = 16384, /* of rows of A that are read again and again ... */
     NEAR_WIDE = 32768, /* ... by wide cores, in whole, where their first-level caches have 48 KiB */
-    SOON_BYTES = 12288, /* of rows along it in the order in which they lie, fetched before */
-    GROUP = 16,         /* columns that a part of them is read for */
+    GROUP = 16,        /* columns that a part of them is read for */
+    TERMS_WIDE =
+        1024, /* of a part at most, for wide cores, which read it for one block of columns */
     MANY_REGISTERS = 32,
 };
 
@@ -91,12 +92,14 @@ typedef struct {
 
 /* Rows of A that a block has: all m of them, in parts as equal as they can be, of four, which want the fewest loads; of
  * eight where that makes B come once and B is what a product waits for: f32 from memory, numbers of half and a quarter of its
- * bits by vectors of four, which are slow to make, and with few registers, where four by four do not fit. */
+ * bits by vectors of four, which are slow to make, and with few registers, where four by four do not fit. Wide cores wait for
+ * less when blocks are four by four. */
 static int rows_of_block(const stream_t *s)
 {
     int m = (int)s->step.m;
     bool narrow = s->weight != DT_F32, few = s->caps.registers < MANY_REGISTERS;
-    bool eight = (narrow && s->caps.lanes == 4) || (m <= 8 && (!narrow || few));
+    bool once = m <= 8 && (!narrow || few) && !s->caps.ahead;
+    bool eight = (narrow && s->caps.lanes == 4) || once;
     int most = eight ? 8 : 4, parts = (m + most - 1) / most;
     return (m + parts - 1) / parts;
 }
@@ -114,32 +117,35 @@ static int64_t rows_ahead(const stream_t *s, int width)
     return rows > width ? rows : width;
 }
 
-/* Is B fetched in the order in which it lies? bench decode, Zen 5: eight texts a tenth to a fifth sooner than with rows
- * fetched side by side, four a tenth later. */
-static bool in_order(const stream_t *s)
-{
-    return s->caps.ahead && s->step.m > 4 && s->step.ldb == s->step.k;
-}
-
 /* Is A read part by part of its terms, for a group of columns each, since the whole of it does not stay in the
- * first-level cache? */
+ * first-level cache? Wide cores read it from the second-level one as fast as they multiply, but few lines of B may be on their
+ * way to the first-level cache at once: each of them is to come there in time and to leave for no other. */
 static bool in_parts(const stream_t *s)
 {
-    return s->step.m * s->step.k * 4 > (s->caps.ahead ? NEAR_WIDE : NEAR_BYTES);
+    int64_t bytes = s->step.m * s->step.k * 4;
+    return s->caps.ahead ? bytes > NEAR_WIDE && s->step.k > TERMS_WIDE : bytes > NEAR_BYTES;
 }
 
-/* In whole lines of B. */
+static int64_t group_of_columns(const stream_t *s)
+{
+    return s->caps.ahead ? width_of_block(s) : GROUP;
+}
+
+/* In whole lines of B; parts for wide cores are alike. */
 static int64_t part_terms(const stream_t *s)
 {
     int64_t line = LINE_BYTES * 8 / dtype_bits(s->weight), terms = NEAR_BYTES / 4 / s->step.m;
+    int64_t parts = (s->step.k + TERMS_WIDE - 1) / TERMS_WIDE;
+    if (s->caps.ahead) terms = (s->step.k / parts + line - 1) / line * line;
     if (!in_parts(s)) terms = s->step.k;
     return terms < line ? line : terms / line * line;
 }
 
-/* Numbers of half and a quarter of f32's bits are widened once, by the first of several blocks of rows of A. */
+/* Numbers of half and a quarter of f32's bits are widened once, by the first of several blocks of rows of A; wide cores
+ * widen them again sooner than they would write and read them. */
 static bool keeps_wide(const stream_t *s)
 {
-    return s->weight != DT_F32 && rows_of_block(s) < s->step.m;
+    return s->weight != DT_F32 && rows_of_block(s) < s->step.m && !s->caps.ahead;
 }
 
 /* b<r> = lanes terms of row r of B from p + skip on. `whole`: of whole lines, which the first block keeps. */
@@ -185,6 +191,15 @@ static void write_kept_sum(const stream_t *s, int i, int r, str_t *out)
     str_addf(out, "part_sum[(j - g0 + %d) * %d + i + %d]", r, (int)s->step.m, i);
 }
 
+/* Asks for a line of the row that is read r rows later, or in its place of the next block or part (`ask`). */
+static void write_fetch(const stream_t *s, block_t block, int r, str_t *out)
+{
+    bool parts = in_parts(s), next = parts && s->caps.ahead;
+    int64_t rows = next ? 0 : parts ? GROUP : rows_ahead(s, block.width);
+    str_addf(out, "                __builtin_prefetch(%s + %" PRId64 " + p, 0, %d);\n",
+             next ? "ask" : "row", (r + rows) * s->step.ldb, parts && !next ? 2 : 3);
+}
+
 /* Partial sums of a block of columns from j and rows from i on, line of the cache by line. */
 static void write_partial_sums(const stream_t *s, block_t block, str_t *out)
 {
@@ -206,12 +221,7 @@ static void write_partial_sums(const stream_t *s, block_t block, str_t *out)
              "            int64_t p = %s;\n            for (; p < %s; p += %d) {\n",
              g->lda, parts ? "p0" : "0", parts ? "p1" : "lines", line);
     for (int r = block.at * block.width / block.n; r < (block.at + 1) * block.width / block.n; r++)
-        if (in_order(s))
-            str_addf(out, "                __builtin_prefetch(soon, 0, %d); soon += %d;\n",
-                     parts ? 2 : 3, LINE_BYTES);
-        else
-            str_addf(out, "                __builtin_prefetch(row + %" PRId64 " + p, 0, %d);\n",
-                     (r + (parts ? GROUP : rows_ahead(s, block.width))) * g->ldb, parts ? 2 : 3);
+        write_fetch(s, block, r, out);
     for (int skip = 0; skip < line; skip += lanes) write_terms(s, block, skip, true, out);
     str_add(out, "            }\n");
 }
@@ -328,6 +338,11 @@ static void write_all_rows(const stream_t *s, int width, str_t *out)
 {
     int m = (int)s->step.m, rows = rows_of_block(s), n = (m + rows - 1) / rows;
     str_addf(out, "            const __auto_type row = b + j * %" PRId64 ";\n", s->step.ldb);
+    if (in_parts(s) && s->caps.ahead)
+        str_addf(out,
+                 "            const __auto_type ask = p1 < lines ? row + %" PRId64
+                 " : row + %" PRId64 " - p0;\n",
+                 part_terms(s), width * s->step.ldb);
     for (int at = 0; at < n; at++) {
         int first = at * rows, some = m - first < rows ? m - first : rows;
         str_addf(out, "            { const int64_t i = %d;\n", first);
@@ -352,30 +367,25 @@ static void write_columns(const stream_t *s, const char *end, str_t *out)
 static void write_along(const stream_t *s, str_t *out)
 {
     int line = LINE_BYTES * 8 / dtype_bits(s->weight);
+    int64_t group = group_of_columns(s);
     str_addf(out, "        const int64_t lines = %" PRId64 ";\n", s->step.k / line * line);
     if (keeps_wide(s))
         str_addf(out, "        float wide[%" PRId64 "] __attribute__((aligned(64)));\n",
                  width_of_block(s) * part_terms(s));
-    if (in_order(s))
-        str_addf(out, "        const char *soon = (const char *)(b + j0 * %" PRId64 ") + %d;\n",
-                 s->step.ldb, SOON_BYTES);
     if (!in_parts(s)) {
         str_add(out, "        int64_t j = j0;\n");
         write_columns(s, "j1", out);
         return;
     }
     str_addf(out,
-             "        kc_v%d part_sum[%d];\n"
-             "        for (int64_t g0 = j0; g0 < j1; g0 += %d)\n"
+             "        kc_v%d part_sum[%" PRId64 "];\n"
+             "        for (int64_t g0 = j0; g0 < j1; g0 += %" PRId64 ")\n"
              "        for (int64_t p0 = 0; p0 < lines; p0 += %" PRId64 ") {\n"
-             "        const int64_t g1 = g0 + %d < j1 ? g0 + %d : j1;\n"
+             "        const int64_t g1 = g0 + %" PRId64 " < j1 ? g0 + %" PRId64 " : j1;\n"
              "        const int64_t p1 = p0 + %" PRId64 " < lines ? p0 + %" PRId64 " : lines;\n"
              "        int64_t j = g0;\n",
-             s->caps.lanes, GROUP * (int)s->step.m, GROUP, part_terms(s), GROUP, GROUP,
-             part_terms(s), part_terms(s));
-    if (in_order(s))
-        str_addf(out, "        if (p0 == 0) soon = (const char *)(b + (g0 + %d) * %" PRId64 ");\n",
-                 GROUP, s->step.ldb);
+             s->caps.lanes, group * s->step.m, group, part_terms(s), group, group, part_terms(s),
+             part_terms(s));
     write_columns(s, "g1", out);
     str_add(out, "        }\n");
 }
