@@ -1,8 +1,9 @@
 /* Prelude, behind codegen/prelude/prelude_stream_int.h: the same whole numbers by vectors, where there is no matrix unit. An instruction
- * adds four products of a byte without a sign and one with to 32 bits (VPDPBUSD), for 16 lanes. A's numbers are made positive by
- * 128, and 128 times the sum of B's row is taken off. Of up to four rows of A lanes are terms; of more, lanes are the numbers
- * of i8 of each row, and four numbers of a row of B are the same in all of them. Nothing is rounded, so that sums have the bits of
- * the matrix unit's, and those of a row do not depend on how many there are. */
+ * adds four products of a byte without a sign and one with to 32 bits (VPDPBUSD), for 16 lanes. Of up to four rows of A lanes are
+ * terms: B's numbers are made positive by 128, and sums begin at -128 times that of A's. Of more, lanes are the numbers of i8
+ * of each row, and four numbers of a row of B are the same in all of them: A's are made positive, and 128 times the sum of
+ * B's row is taken off. Nothing is rounded, so that sums have the bits of the matrix unit's, and those of a row do not depend
+ * on how many there are. */
 #ifndef CODEGEN_PRELUDE_STREAM_FOURS_H
 #define CODEGEN_PRELUDE_STREAM_FOURS_H
 
@@ -13,7 +14,10 @@
 #if defined(KC_FOURS) && !defined(KC_CONFIG)
 enum {
     PCP_FOURS_ROWS = 8, /* of B together */
-    PCP_FOURS_FEW = 4,  /* rows of A whose lanes are terms */
+    PCP_FOURS_FEW = 4,  /* rows of A whose lanes are terms; of B with them */
+    PCP_FOURS_SOON = 8, /* rows of B later, of which it is asked for then */
+    PCP_FOURS_MOST = PCP_FOURS_FEW * PCP_STREAM_PARTS, /* rows of their numbers */
+    PCP_FOURS_TILE = PCP_FOURS_ROWS * PCP_FOURS_FEW,   /* sums of a part of theirs */
     PCP_FOURS_LANES = PCP_STREAM_PARTS * PCP_STREAM_SIDE,
     PCP_FOURS = PCP_INT_STEP / 4 /* of a step */
 };
@@ -47,27 +51,13 @@ PCP_FN void pcp_fours_digits(const pcp_stream_t *s, int64_t p, const pcp_stream_
                           PCP_INT_STEP / 2);
 }
 
-/* The same of few rows: their first numbers row by row, their second and third ones. */
-PCP_FN void pcp_fours_digits_along(const pcp_stream_t *s, int64_t p,
-                                   const pcp_stream_scales_t *scales, int8_t *to)
-{
-    for (int64_t i = 0; i < s->m; i++)
-        pcp_stream_digits(s, i, p, scales->factor[i], scales->parts, to + i * PCP_STREAM_TERMS,
-                          s->m * PCP_STREAM_TERMS);
-    for (int64_t i = 0; i < scales->parts * s->m; i++)
-        *(pcp_stream_i *)(to + i * PCP_STREAM_TERMS) ^= (int32_t)0x80808080;
-}
-
 /* The numbers of the terms [p0, p1) of A. */
 PCP_FN void pcp_fours_split(const pcp_stream_t *s, int64_t p0, int64_t p1,
                             const pcp_stream_scales_t *scales, int32_t *to)
 {
     const int64_t step = pcp_fours_vectors(s, scales->parts) * PCP_STREAM_SIDE * PCP_FOURS;
     for (int64_t p = p0; p < p1; p += PCP_INT_STEP)
-        if (s->m > PCP_FOURS_FEW)
-            pcp_fours_digits(s, p, scales, to + (p - p0) / PCP_INT_STEP * step);
-        else
-            pcp_fours_digits_along(s, p, scales, (int8_t *)to + (p - p0));
+        pcp_fours_digits(s, p, scales, to + (p - p0) / PCP_INT_STEP * step);
 }
 
 /* The sums of the lanes of four vectors. */
@@ -176,82 +166,137 @@ PCP_FN void pcp_fours_rows(const pcp_stream_t *s, int64_t j, int64_t j1, int64_t
 
 /* --- Lanes are terms --- */
 
-#define PCP_FOURS_ALL(what)                                                                  \
-    what(0) what(1) what(2) what(3) what(4) what(5) what(6) what(7) what(8) what(9) what(10) \
-        what(11)
-#define PCP_FOURS_NONE(i) kc_i16 a##i = {0}, b##i = {0};
-#define PCP_FOURS_DOT(i)                                                       \
-    if (n > i) {                                                               \
-        const kc_i16 x = *(const kc_i16 *)(digits + (i)*PCP_STREAM_TERMS + p); \
-        a##i = KC_FOURS(a##i, x, first);                                       \
-        b##i = KC_FOURS(b##i, x, second);                                      \
-    }
-/* Behind n sums comes that of the row itself, 128 times of which all are too large. */
-#define PCP_FOURS_OR(x, i, all) (n > (i) ? x##i : all)
-#define PCP_FOURS_SUMS(x, all, to)                                                                 \
-    pcp_fours_fold(x##0, x##1, PCP_FOURS_OR(x, 2, all), PCP_FOURS_OR(x, 3, all), to);              \
-    if (n > 3)                                                                                     \
-        pcp_fours_fold(PCP_FOURS_OR(x, 4, all), PCP_FOURS_OR(x, 5, all), PCP_FOURS_OR(x, 6, all),  \
-                       PCP_FOURS_OR(x, 7, all), (to) + 4);                                         \
-    if (n > 7)                                                                                     \
-        pcp_fours_fold(PCP_FOURS_OR(x, 8, all), PCP_FOURS_OR(x, 9, all), PCP_FOURS_OR(x, 10, all), \
-                       PCP_FOURS_OR(x, 11, all), (to) + 8);                                        \
-    if (n > 11) pcp_fours_fold(all, all, all, all, (to) + 12)
-
-/* Whole sums [2][48] of the first `terms` terms of two rows of B with n rows of numbers; meanwhile what lies `apart` behind both is
- * asked for. */
-__attribute__((always_inline)) PCP_FN void pcp_fours_sum_along(const int8_t *from,
-                                                               const int8_t *from2, int64_t terms,
-                                                               int64_t apart, const int n,
-                                                               const int8_t *digits, int32_t *whole)
+/* The numbers of the terms [p0, p1) of few rows of A: the first ones row by row, the second and third ones; what the sum of each
+ * begins at. */
+PCP_FN void pcp_fours_split_along(const pcp_stream_t *s, int64_t p0, int64_t p1,
+                                  const pcp_stream_scales_t *scales, int8_t *to, int32_t *start)
 {
-    const kc_i16 one = (kc_i16){0} + 0x01010101;
-    kc_i16 all = {0}, all2 = {0};
-    PCP_FOURS_ALL(PCP_FOURS_NONE)
-    for (int64_t p = 0; p < terms; p += PCP_INT_STEP) {
-        kc_i16 first = {0}, second = {0};
-        if (p + PCP_INT_STEP <= terms) {
-            __builtin_prefetch(from + p + apart, 0, 2);
-            __builtin_prefetch(from2 + p + apart, 0, 2);
-            first = *(const kc_i16 *)(from + p);
-            second = *(const kc_i16 *)(from2 + p);
-        } else {
-            __builtin_memcpy(&first, from + p, terms - p);
-            __builtin_memcpy(&second, from2 + p, terms - p);
-        }
-        all = KC_FOURS(all, one, first);
-        all2 = KC_FOURS(all2, one, second);
-        PCP_FOURS_ALL(PCP_FOURS_DOT)
+    const kc_i16 ones = (kc_i16){0} + 0x01010101;
+    for (int64_t i = 0; i < s->m; i++)
+        for (int64_t p = p0; p < p1; p += PCP_INT_STEP)
+            pcp_stream_digits(s, i, p, scales->factor[i], scales->parts,
+                              to + i * PCP_STREAM_TERMS + (p - p0), s->m * PCP_STREAM_TERMS);
+    for (int64_t i = 0; i < scales->parts * s->m; i++) {
+        kc_i16 all = {0};
+        for (int64_t p = 0; p < p1 - p0; p += PCP_INT_STEP)
+            all = KC_FOURS(all, ones, *(const kc_i16 *)(to + i * PCP_STREAM_TERMS + p));
+        start[i] = 0;
+        for (int t = 0; t < PCP_STREAM_SIDE; t++) start[i] -= 128 * all[t];
     }
-    PCP_FOURS_SUMS(a, all, whole);
-    PCP_FOURS_SUMS(b, all2, whole + PCP_FOURS_LANES);
 }
 
-/* Two or three numbers of one to four rows. */
-#define PCP_FOURS_EACH_NUMBER(what) what(2) what(3) what(4) what(6) what(8) what(9) what(12)
-#define PCP_FOURS_CASE(n) \
-    case n: pcp_fours_sum_along(from, from2, terms, apart, n, digits, to); break;
+/* Four rows of B, and what is asked for meanwhile: with each 64 terms two lines, and two more where one pass reads the rows. */
+typedef struct {
+    const int8_t *row[PCP_FOURS_FEW], *ask;
+    int64_t step, second,
+        others; /* bytes: to the next lines, to the second line, to the two more */
+} pcp_fours_rows_t;
 
-/* The rows of B from j on, up to j1. */
-PCP_FN void pcp_fours_rows_along(const pcp_stream_t *s, int64_t j, int64_t j1, int64_t p0,
-                                 int64_t p1, int parts, const int8_t *digits, int32_t *whole)
+/* Whole sums of the first `terms` terms of four rows of B with `parts` numbers of m rows of A: of each part [4][width]. */
+__attribute__((always_inline)) PCP_FN void pcp_fours_pass(const pcp_fours_rows_t *b, int64_t terms,
+                                                          const int8_t *ask, const int m,
+                                                          const int parts, const int8_t *digits,
+                                                          const int32_t *start, int32_t *to)
 {
-    const int8_t *b = (const int8_t *)s->b + p0;
-    const int64_t apart = PCP_FOURS_ROWS * s->ldb, terms = p1 - p0;
-    for (int64_t r = 0; r < PCP_FOURS_ROWS && j + r < j1; r += 2) {
-        const int8_t *from = b + (j + r) * s->ldb, *from2 = j + r + 1 < j1 ? from + s->ldb : from;
-        int32_t *to = whole + r * PCP_FOURS_LANES;
-        switch (parts * s->m) {
-            PCP_FOURS_EACH_NUMBER(PCP_FOURS_CASE)
+    const int n = m * parts, width = m == 3 ? 4 : m;
+    kc_i16 c[PCP_FOURS_FEW][PCP_FOURS_FEW];
+#pragma GCC unroll 4
+    for (int r = 0; r < PCP_FOURS_FEW; r++)
+#pragma GCC unroll 4
+        for (int i = 0; i < n; i++) c[r][i] = (kc_i16){start[i]};
+    for (int64_t p = 0; p < terms; p += PCP_INT_STEP, ask += b->step) {
+        kc_i16 x[PCP_FOURS_FEW];
+        __builtin_prefetch(ask);
+        __builtin_prefetch(ask + b->second);
+        if (b->others) {
+            __builtin_prefetch(ask + b->others);
+            __builtin_prefetch(ask + b->others + b->second);
+        }
+#pragma GCC unroll 4
+        for (int r = 0; r < PCP_FOURS_FEW; r++) {
+            x[r] = (kc_i16){0};
+            if (p + PCP_INT_STEP <= terms)
+                x[r] = *(const kc_i16 *)(b->row[r] + p);
+            else
+                __builtin_memcpy(&x[r], b->row[r] + p, terms - p);
+            x[r] ^= (int32_t)0x80808080;
+        }
+#pragma GCC unroll 4
+        for (int i = 0; i < n; i++) {
+            const kc_i16 digit = *(const kc_i16 *)(digits + i * PCP_STREAM_TERMS + p);
+#pragma GCC unroll 4
+            for (int r = 0; r < PCP_FOURS_FEW; r++) c[r][i] = KC_FOURS(c[r][i], x[r], digit);
         }
     }
+#define PCP_FOURS_OF(part, q) c[(q) / width][(part)*m + ((q) % width < m ? (q) % width : m - 1)]
+#pragma GCC unroll 3
+    for (int part = 0; part < parts; part++)
+#pragma GCC unroll 4
+        for (int q = 0; q < PCP_FOURS_FEW * width; q += PCP_FOURS_FEW)
+            pcp_fours_fold(PCP_FOURS_OF(part, q), PCP_FOURS_OF(part, q + 1),
+                           PCP_FOURS_OF(part, q + 2), PCP_FOURS_OF(part, q + 3),
+                           to + part * PCP_FOURS_TILE + q);
+}
+
+/* Rows of A, and numbers of each in a pass: all of them where they are four at most. */
+#define PCP_FOURS_EACH_PASS(what) what(1, 2) what(1, 3) what(2, 2) what(2, 1) what(3, 1) what(4, 1)
+#define PCP_FOURS_CASE(m, parts) \
+    case (m)*4 + (parts): pcp_fours_pass(b, terms, ask, m, parts, digits, start, to); break;
+
+/* Whole sums of four rows of B, of each part [4][width]. */
+PCP_FN void pcp_fours_passes(const pcp_stream_t *s, pcp_fours_rows_t *b, int64_t terms, int parts,
+                             const int8_t *digits, const int32_t *start, int32_t *to)
+{
+    const int64_t all = s->m * parts <= PCP_FOURS_FEW ? parts : 1;
+    const int8_t *ask = b->ask;
+    b->others = all == parts ? 2 * s->ldb : 0;
+    for (int64_t part = 0; part < parts; part += all) {
+        switch (s->m * 4 + all) {
+            PCP_FOURS_EACH_PASS(PCP_FOURS_CASE)
+        }
+        ask += part == 0 ? 2 * s->ldb : 0;
+        digits += s->m * PCP_STREAM_TERMS, start += s->m, to += PCP_FOURS_TILE;
+    }
+}
+
+/* Sums [8][width] of the rows of B from j on, up to j1. */
+PCP_FN void pcp_fours_rows_along(const pcp_stream_t *s, int64_t j, int64_t j1, int64_t p0,
+                                 int64_t p1, const pcp_stream_scales_t *scales,
+                                 const int8_t *digits, const int32_t *start, float *sums)
+{
+    int32_t whole[PCP_STREAM_PARTS * PCP_FOURS_TILE] __attribute__((aligned(64)));
+    const int64_t width = pcp_stream_width(s), in_order = s->ldb == p1 - p0;
+    pcp_fours_rows_t b = {.step = in_order ? 2 * PCP_STREAM_LINE : PCP_STREAM_LINE,
+                          .second = in_order ? PCP_STREAM_LINE : s->ldb};
+    for (int64_t r = 0; r < PCP_FOURS_ROWS && j + r < j1; r += PCP_FOURS_FEW) {
+        for (int64_t i = 0; i < PCP_FOURS_FEW; i++)
+            b.row[i] = (const int8_t *)s->b + (j + r + i < j1 ? j + r + i : j1 - 1) * s->ldb + p0;
+        b.ask = b.row[0] + PCP_FOURS_SOON * s->ldb;
+        pcp_fours_passes(s, &b, p1 - p0, scales->parts, digits, start, whole + r * width);
+    }
+    for (int64_t at = 0; at < PCP_FOURS_ROWS * width; at += PCP_STREAM_SIDE)
+        pcp_stream_join(whole + at, PCP_FOURS_TILE, scales->parts, 0, scales->back, sums + at);
+}
+
+/* --- */
+
+/* The same with lanes that are rows of A. */
+PCP_FN void pcp_fours_rows_across(const pcp_stream_t *s, int64_t j, int64_t j1, int64_t p0,
+                                  int64_t p1, const pcp_stream_scales_t *scales,
+                                  const int32_t *digits, float *sums)
+{
+    int32_t whole[PCP_FOURS_ROWS * PCP_FOURS_LANES + PCP_FOURS_LANES] __attribute__((aligned(64)));
+    pcp_fours_rows(s, j, j1, p0, p1, scales->parts, digits, whole);
+    for (int64_t i = 0; i < PCP_FOURS_ROWS; i++)
+        pcp_stream_join(whole + i * PCP_FOURS_LANES, s->m, scales->parts, 0, scales->back,
+                        sums + i * PCP_STREAM_SIDE);
 }
 
 /* Columns [j0, j1) of C; B is i8. */
 PCP_FN void pcp_stream_columns(const pcp_stream_t *s, int64_t j0, int64_t j1)
 {
     int32_t digits[PCP_STREAM_TERMS / 4 * PCP_FOURS_LANES] __attribute__((aligned(64)));
-    int32_t whole[PCP_FOURS_ROWS * PCP_FOURS_LANES + PCP_FOURS_LANES] __attribute__((aligned(64)));
+    int32_t start[PCP_FOURS_MOST];
     float sums[PCP_STREAM_ROWS * PCP_STREAM_SIDE + PCP_STREAM_SIDE] __attribute__((aligned(64)));
     pcp_stream_scales_t scales;
     const int64_t width = pcp_stream_width(s);
@@ -259,22 +304,18 @@ PCP_FN void pcp_stream_columns(const pcp_stream_t *s, int64_t j0, int64_t j1)
     for (int64_t p0 = 0; p0 < s->k; p0 += PCP_STREAM_TERMS) {
         const int64_t p1 = p0 + PCP_STREAM_TERMS < s->k ? p0 + PCP_STREAM_TERMS : s->k;
         pcp_stream_scales(s, p0, p1, &scales);
-        pcp_fours_split(s, p0, p1, &scales, digits);
+        if (few)
+            pcp_fours_split_along(s, p0, p1, &scales, (int8_t *)digits, start);
+        else
+            pcp_fours_split(s, p0, p1, &scales, digits);
         for (int64_t j = j0; j < j1; j += PCP_STREAM_ROWS) {
             const int64_t rows = j1 - j < PCP_STREAM_ROWS ? j1 - j : PCP_STREAM_ROWS;
-            for (int64_t r = 0; r < rows; r += PCP_FOURS_ROWS) {
+            for (int64_t r = 0; r < rows; r += PCP_FOURS_ROWS)
                 if (few)
-                    pcp_fours_rows_along(s, j + r, j1, p0, p1, scales.parts, (const int8_t *)digits,
-                                         whole);
+                    pcp_fours_rows_along(s, j + r, j1, p0, p1, &scales, (const int8_t *)digits,
+                                         start, sums + r * width);
                 else
-                    pcp_fours_rows(s, j + r, j1, p0, p1, scales.parts, digits, whole);
-                for (int64_t i = 0; i < PCP_FOURS_ROWS; i++) {
-                    const int32_t *row = whole + i * PCP_FOURS_LANES;
-                    pcp_stream_join(row, s->m, scales.parts,
-                                    few ? 128 * row[scales.parts * s->m] : 0, scales.back,
-                                    sums + (r + i) * width);
-                }
-            }
+                    pcp_fours_rows_across(s, j + r, j1, p0, p1, &scales, digits, sums + r * width);
             pcp_stream_write(s, j, rows, p0, sums);
         }
     }
