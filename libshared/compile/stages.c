@@ -32,6 +32,8 @@ static const struct {
     {"clean-up of the model", TO_GRADIENTS, NULL, PASS_CLEAN},
     {"custom calls", TO_GRADIENTS, check_custom_calls, 0},
     {"model", TO_PROGRAMS, NULL, PASS_MODEL},
+    {"loops, for plans", TO_LOWERED, NULL, PASS_LOOPS_PLAN},
+    {"clean-up of its loops", TO_LOWERED, NULL, PASS_CLEAN},
     {"model, for plans", TO_LOWERED, NULL, PASS_MODEL_PLAN},
     {"gradient", TO(GOAL_GRAD), build_gradient, 0},
     {"training programs", TO_PROGRAMS, build_training, 0},

@@ -7,9 +7,9 @@
 #include "base/mem.h"
 #include "derive/emit.h"
 #include "derive/find.h"
-#include "derive/unroll.h"
 #include "ir/build_index.h"
 #include "passes/passes.h"
+#include "passes/unroll.h"
 
 struct derive {
     ir_module_t *module;
@@ -327,8 +327,9 @@ static int try_steps(derive_t *self, err_t *err)
 /* Plain ops, as far as the model has such: what is judged is judged op by op. */
 static int make_plain(ir_module_t *module, err_t *err)
 {
+    const unroll_limits_t limits = {.trips = 1024, .ops = 1 << 18};
     if (passes_run(module, NULL, NULL, err) < 0) return -1;
-    int n = unroll_loops(module, err);
+    int n = unroll_loops(module, &limits, err);
     return n > 0 ? passes_run(module, NULL, NULL, err) : n;
 }
 

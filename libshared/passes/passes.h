@@ -7,11 +7,12 @@
 
 /* When a pass runs on the way from a model to a plan (compile/stages.c). */
 typedef enum {
-    PASS_OPEN,          /* opens the clean-up: once in each */
-    PASS_CLEAN,         /* the clean-up: in rounds until a round changes nothing */
-    PASS_MODEL,         /* once, on a model that training programs are to be made of */
-    PASS_MODEL_PLAN,    /* the same, for plans alone: printed programs stay plain StableHLO */
-    PASS_PROGRAMS,      /* once, on programs with their gradients; may change results */
+    PASS_OPEN,       /* opens the clean-up: once in each */
+    PASS_CLEAN,      /* the clean-up: in rounds until a round changes nothing */
+    PASS_MODEL,      /* once, on a model that training programs are to be made of */
+    PASS_LOOPS_PLAN, /* once, on such a model, for plans alone; the clean-up runs again behind it */
+    PASS_MODEL_PLAN, /* as PASS_MODEL, for plans alone: printed programs stay plain StableHLO */
+    PASS_PROGRAMS,   /* once, on programs with their gradients; may change results */
     PASS_PROGRAMS_PLAN, /* the same, for plans alone */
     PASS_LAST_PLAN, /* behind the last clean-up, for plans alone; where it changes something, the
                      * clean-up runs again */
@@ -37,6 +38,9 @@ typedef enum {
     /* complex parameters and results become real ones of the same bytes, with a last dimension   \
      * of two: optimizers see real ones */                                                        \
     X(real_signature, PASS_MODEL)                                                                 \
+    /* loops over layers: their iterations one behind another, where these are few and multiply        \
+     * matrices */                                                                                \
+    X(unroll, PASS_LOOPS_PLAN)                                                                    \
     /* groups that plans have kernels for (ops/fused.h), so that their own gradients are used;    \
      * behind a clean-up */                                                                       \
     X(fuse, PASS_MODEL_PLAN)                                                                      \

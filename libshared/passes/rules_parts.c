@@ -1,6 +1,8 @@
 /* Rules for ops that take tensors apart and put them together: slice, pad, concatenate, reverse,
  * and gathers of known rows. Exact, but for sums of padded parts, which may turn -0 + 0 into -0,
  * and sums with scattered rows. */
+#include <string.h>
+
 #include "ir/build_index.h"
 #include "passes/rules.h"
 
@@ -57,8 +59,8 @@ static ir_val_t reverse_twice(const match_t *m)
 /* concatenate(a, concatenate(b, c)) = concatenate(a, b, c) */
 static ir_val_t concatenate_nested(const match_t *m)
 {
-    enum { MAX_PARTS = 64 };
-    ir_val_t parts[MAX_PARTS];
+    enum { MOST = 64 };
+    ir_val_t parts[MOST];
     int n = 0;
     bool nested = false;
     for (int i = 0; i < m->op->n_in; i++) {
@@ -66,7 +68,7 @@ static ir_val_t concatenate_nested(const match_t *m)
         bool opens = inner && attrs_equal(&inner->attrs, &m->op->attrs);
         const ir_val_t *from = opens ? inner->in : &m->in[i];
         for (int k = 0; k < (opens ? inner->n_in : 1); k++) {
-            if (n == MAX_PARTS) return IR_NONE;
+            if (n == MOST) return IR_NONE;
             parts[n++] = from[k];
         }
         nested |= opens;
@@ -74,6 +76,108 @@ static ir_val_t concatenate_nested(const match_t *m)
     int64_t dim = attr_int(&m->op->attrs, "dimension", 0);
     return nested ? ir_concatenate(m->fn, parts, n, (int)dim) : IR_NONE;
 }
+
+/* --- dynamic forms with known indices --- */
+
+/* The element that operand `first` and those behind it, which are indices, point to in x, so that `size` of it lies
+ * inside. */
+static bool known_start(const match_t *m, int first, const ir_type_t *x, const int64_t *size,
+                        int64_t *start)
+{
+    for (int d = 0; d < x->rank; d++) {
+        const tensor_t *t = ir_const_of(m->fn, m->in[first + d]);
+        if (!t) return false;
+        int64_t at = tensor_get_i64(t, 0), last = x->dim[d] - size[d];
+        bool huge = t->type.dtype == DT_UI64 && at < 0;
+        start[d] = huge || at > last ? last : at < 0 ? 0 : at;
+    }
+    return true;
+}
+
+static ir_val_t dynamic_slice_known(const match_t *m)
+{
+    const ir_type_t *x = ir_type_of(m->fn, m->in[0]);
+    int64_t start[IR_MAX_RANK] = {0}, limit[IR_MAX_RANK] = {0};
+    if (!known_start(m, 1, x, m->type.dim, start)) return IR_NONE;
+    for (int d = 0; d < x->rank; d++) limit[d] = start[d] + m->type.dim[d];
+    return ir_slice(m->fn, m->in[0], start, limit, NULL);
+}
+
+enum { MAX_PARTS = 64 };
+
+typedef struct {
+    ir_val_t at[MAX_PARTS];
+    int n;
+    bool full;
+} parts_t;
+
+/* Rows [lo, hi) of x along dim, behind what there is: those of a concatenation as its parts. */
+static void add_rows(parts_t *self, ir_fn_t *fn, ir_val_t x, int dim, int64_t lo, int64_t hi)
+{
+    const ir_type_t type = *ir_type_of(fn, x);
+    const ir_op_t *op = ir_def(fn, x);
+    if (lo >= hi || self->full) return;
+    if (op && op->code == OP_concatenate && attr_int(&op->attrs, "dimension", 0) == dim) {
+        for (int64_t i = 0, at = 0; i < op->n_in; i++) {
+            int64_t n = ir_type_of(fn, op->in[i])->dim[dim];
+            int64_t from = lo > at ? lo - at : 0, to = hi - at < n ? hi - at : n;
+            add_rows(self, fn, op->in[i], dim, from, to);
+            at += n;
+        }
+        return;
+    }
+    int64_t start[IR_MAX_RANK] = {0}, limit[IR_MAX_RANK] = {0};
+    memcpy(limit, type.dim, sizeof limit);
+    start[dim] = lo;
+    limit[dim] = hi;
+    self->full = self->n == MAX_PARTS;
+    if (self->full) return;
+    self->at[self->n++] = hi - lo == type.dim[dim] ? x : ir_slice(fn, x, start, limit, NULL);
+}
+
+/* The dimension in which u is smaller than x; -1: none, or more than one. */
+static int smaller_dim(const ir_type_t *x, const ir_type_t *u)
+{
+    int dim = -1;
+    for (int d = 0; d < x->rank; d++) {
+        if (x->dim[d] == u->dim[d]) continue;
+        if (dim >= 0) return -1;
+        dim = d;
+    }
+    return dim;
+}
+
+/* What a loop stacks up row by row, once it is unrolled: what is in front, the update, and what is behind. */
+static ir_val_t dynamic_update_known(const match_t *m)
+{
+    const ir_type_t x = m->type, u = *ir_type_of(m->fn, m->in[1]);
+    int64_t start[IR_MAX_RANK] = {0};
+    int dim = smaller_dim(&x, &u);
+    if (ir_type_equal(&x, &u)) return m->in[1];
+    if (dim < 0 || ir_type_count(&u) == 0 || !known_start(m, 2, &x, u.dim, start)) return IR_NONE;
+    parts_t parts = {.n = 0};
+    add_rows(&parts, m->fn, m->in[0], dim, 0, start[dim]);
+    add_rows(&parts, m->fn, m->in[1], dim, 0, u.dim[dim]);
+    add_rows(&parts, m->fn, m->in[0], dim, start[dim] + u.dim[dim], x.dim[dim]);
+    return parts.full ? IR_NONE : ir_concatenate(m->fn, parts.at, parts.n, dim);
+}
+
+/* Rows of a concatenation, in the dimension that it puts together. */
+static ir_val_t slice_of_concatenate(const match_t *m)
+{
+    const ir_op_t *inner = match_def(m, 0, OP_concatenate);
+    if (!inner || !match_all(m, "strides", 1) || ir_type_count(&m->type) == 0) return IR_NONE;
+    int dim = (int)attr_int(&inner->attrs, "dimension", 0);
+    const int64_t *start = match_dims(m->op, "start_indices"),
+                  *limit = match_dims(m->op, "limit_indices");
+    if (smaller_dim(ir_type_of(m->fn, m->in[0]), &m->type) != dim) return IR_NONE;
+    parts_t parts = {.n = 0};
+    add_rows(&parts, m->fn, m->in[0], dim, start[dim], limit[dim]);
+    if (parts.full) return IR_NONE;
+    return parts.n == 1 ? parts.at[0] : ir_concatenate(m->fn, parts.at, parts.n, dim);
+}
+
+/* --- sums of parts --- */
 
 /* A pad of zeros, at the edges of one dimension only (-1: of none); false otherwise. */
 static bool is_edge_pad(const ir_fn_t *fn, const ir_op_t *pad, int *dim)
@@ -160,6 +264,9 @@ static ir_val_t add_scattered(const match_t *m)
 const rule_t rules_parts[] = {
     {OP_slice, slice_all},
     {OP_slice, slice_chain},
+    {OP_slice, slice_of_concatenate},
+    {OP_dynamic_slice, dynamic_slice_known},
+    {OP_dynamic_update_slice, dynamic_update_known},
     {OP_pad, pad_nothing},
     {OP_concatenate, concatenate_one},
     {OP_reverse, reverse_nothing},

@@ -65,7 +65,7 @@ static const char calling[] =
 static void test_after_each_pass_of_each_stage(void **state)
 {
     static const compile_stage_t stages[] = {STAGE_IR, STAGE_GRAD, STAGE_TRAIN, STAGE_PLAN};
-    static const int n_passes[] = {7, 8, 9, 13};
+    static const int n_passes[] = {7, 8, 9, 14};
     const pass_t *pass;
     (void)state;
     for (int s = 0; s < 4; s++) {

@@ -141,11 +141,13 @@ static void check_fn(const ir_module_t *module, const ir_fn_t *fn, const plan_t 
     free(out);
 }
 
-void plan_check_module(ir_module_t *module, const plan_check_t *how)
+/* The module as it is by the interpreter, and what the compiler makes of it. */
+static void check_module(const ir_module_t *module, bool unroll, const plan_check_t *how)
 {
     err_t err = {0};
     ir_module_t *copy = ir_module_clone(module, &err);
-    plan_t *plan = copy ? compile_module(module, "", NULL, target_host(), &err) : NULL;
+    if (copy && !unroll) attr_set_int(copy->arena, &copy->attrs, "pcp.unroll", 0);
+    plan_t *plan = copy ? compile_module(copy, "", NULL, target_host(), &err) : NULL;
     if (!plan) fail_msg("%s", err.text);
     exec_options_t options = {.threads = 2};
     bool here = target_runs_here(plan->target, NULL) == 0;
@@ -158,6 +160,25 @@ void plan_check_module(ir_module_t *module, const plan_check_t *how)
     emulated_destroy(&machine.emulated);
     plan_destroy(&plan);
     ir_module_destroy(&copy);
+}
+
+static bool has_loop(const ir_region_t *region)
+{
+    for (int i = 0; i < region->n_op; i++) {
+        const ir_op_t *op = region->op[i];
+        if (op->code == OP_while) return true;
+        for (int r = 0; r < op->n_region; r++)
+            if (has_loop(op->region[r])) return true;
+    }
+    return false;
+}
+
+void plan_check_module(ir_module_t *module, const plan_check_t *how)
+{
+    bool loops = false;
+    for (int i = 0; i < module->n_fn; i++) loops = loops || has_loop(module->fn[i]->body);
+    check_module(module, true, how);
+    if (loops) check_module(module, false, how);
     ir_module_destroy(&module);
 }
 

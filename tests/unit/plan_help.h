@@ -12,7 +12,8 @@ typedef struct {
     double scale, tolerance, least;
 } plan_check_t;
 
-/* Compare every public function's results; fails the running test. The module is consumed. The plan
+/* Compare every public function's results; fails the running test. The module is consumed. One with loops is compiled
+ * twice, for once with its loops as they are. The plan
  * is for target_host(): with PCP_TARGET=cpu:aarch64 it runs in an emulator (plan_emulate.h). */
 void plan_check_module(ir_module_t *module, const plan_check_t *how);
 /* The same for text, with scale 2 and least 1. */

@@ -1,4 +1,4 @@
-/* derive: which loops become their iterations (derive/unroll.h), and that they compute what the loop does. */
+/* passes: which loops become their iterations (passes/unroll.h), and that they compute what the loop does. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -9,9 +9,11 @@
 #include <cmocka.h>
 
 #include "base/str.h"
-#include "derive/unroll.h"
 #include "ops/eval.h"
 #include "parse/parse.h"
+#include "passes/unroll.h"
+
+enum { TRIPS = 1024, OPS = 1 << 18 };
 
 /* y = x, then n_op times y += counter, in each of the trips of a loop that counts down by 2 from `start` to above `end`. */
 static ir_module_t *module_of(int start, int end, int n_op)
@@ -77,17 +79,18 @@ static void test_loops(void **state)
         {9, 0, 1, 5, 1}, /* 9 7 5 3 1, and ends with -1 */
         {2, 0, 3, 1, 1},
         {0, 0, 2, 0, 1}, /* never */
-        {2 * UNROLL_TRIPS, 0, 1, UNROLL_TRIPS, 1},
-        {2 * UNROLL_TRIPS + 2, 0, 1, UNROLL_TRIPS + 1, 0},                 /* too often */
-        {2 * UNROLL_TRIPS, 0, UNROLL_OPS / UNROLL_TRIPS, UNROLL_TRIPS, 0}, /* too many ops */
+        {2 * TRIPS, 0, 1, TRIPS, 1},
+        {2 * TRIPS + 2, 0, 1, TRIPS + 1, 0},   /* too often */
+        {2 * TRIPS, 0, OPS / TRIPS, TRIPS, 0}, /* too many ops */
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         err_t err = {0};
+        const unroll_limits_t limits = {.trips = TRIPS, .ops = OPS};
         ir_module_t *m = module_of(cases[i].start, cases[i].end, cases[i].n_op);
         int64_t want = 7, at = cases[i].start;
         for (int k = 0; k < cases[i].trips; k++, at -= 2) want += cases[i].n_op * at;
         want += at;
-        assert_int_equal(unroll_loops(m, &err), cases[i].unrolled);
+        assert_int_equal(unroll_loops(m, &limits, &err), cases[i].unrolled);
         assert_int_equal(n_loops(m), 1 - cases[i].unrolled);
         assert_int_equal(value_of(m, 7), want);
         ir_module_destroy(&m);

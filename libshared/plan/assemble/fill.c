@@ -30,8 +30,10 @@ static void kernel_step(const plan_build_t *self, const program_t *p, const lste
                                         .n_arg = (int)k->arg.n};
     step->kernel.arg = mem_calloc(k->arg.n + 1, sizeof(int64_t));
     for (int i = 0; i < (int)k->arg.n; i++) {
-        int64_t shift = s->shift ? s->shift[i] * (int64_t)dtype_bytes(k->arg.at[i].dtype) : 0;
-        step->kernel.arg[i] = offset_of(self, p, steps_use(p->lower, s, i).value) + shift;
+        step_use_t use = steps_use(p->lower, s, i);
+        int64_t shift = use.at + (s->shift ? s->shift[i] : 0);
+        step->kernel.arg[i] = offset_of(self, p, use.value) +
+                              shift * (int64_t)dtype_bytes(k->arg.at[i].dtype);
     }
 }
 
@@ -44,7 +46,8 @@ static void gemm_step(const plan_build_t *self, const program_t *p, const lstep_
     *g = s->gemm;
     g->a = offset_of(self, p, s->lhs) + g->a * from;
     g->b = offset_of(self, p, s->rhs) + g->b * from;
-    g->c = offset_of(self, p, s->value) + g->c * size;
+    step_use_t to = steps_use(p->lower, s, 2);
+    g->c = offset_of(self, p, to.value) + (to.at + g->c) * size;
     steps_cost(p->lower, s, &step->flops, &step->bytes);
     step->label = mem_printf("gemm%s %c%c %lldx%lldx%lld", g->bf16 ? " bf16" : "",
                              g->trans_a ? 't' : 'n', g->trans_b ? 't' : 'n', (long long)g->m,

@@ -59,15 +59,20 @@ int kernel_cell(kernel_t *self, dtype_t dtype)
     return (int)self->cell.n - 1;
 }
 
-int kernel_arg(kernel_t *self, ir_val_t value, dtype_t dtype, bool written)
+int kernel_arg_at(kernel_t *self, ir_val_t value, dtype_t dtype, bool written, int64_t at)
 {
     for (size_t i = 0; i < self->arg.n; i++)
-        if (self->arg.at[i].value == value) {
+        if (self->arg.at[i].value == value && self->arg.at[i].at == at) {
             self->arg.at[i].written |= written;
             return (int)i;
         }
-    VEC_PUSH(&self->arg, ((karg_t){value, dtype, written}));
+    VEC_PUSH(&self->arg, ((karg_t){value, dtype, written, at}));
     return (int)self->arg.n - 1;
+}
+
+int kernel_arg(kernel_t *self, ir_val_t value, dtype_t dtype, bool written)
+{
+    return kernel_arg_at(self, value, dtype, written, 0);
 }
 
 static kx_t rebuild_sum(kx_rewrite_t *self, const kx_node_t *n)

@@ -155,6 +155,7 @@ typedef struct {
     ir_val_t value; /* the IR value whose storage it is */
     dtype_t dtype;
     bool written;
+    int64_t at; /* the element of it that the argument begins at */
 } karg_t;
 
 typedef struct {
@@ -220,5 +221,7 @@ kstmt_t *kernel_stmt(kblock_t *block, kstmt_kind_t kind); /* appended, zeroed */
 int kernel_cell(kernel_t *self, dtype_t dtype);           /* a new one: its number */
 /* The number of the argument that is `value`, added when new. */
 int kernel_arg(kernel_t *self, ir_val_t value, dtype_t dtype, bool written);
+/* The same, from element `at` of its storage on. */
+int kernel_arg_at(kernel_t *self, ir_val_t value, dtype_t dtype, bool written, int64_t at);
 
 #endif

@@ -161,6 +161,18 @@ kx_t emit_row_position(emit_t *e, kx_t column)
     return kx_add(g, kx_scale(g, e->group->row, e->group->cols), column);
 }
 
+int emit_load_arg(const lower_t *self, kernel_t *kernel, const kx_node_t *n, kx_t index,
+                  int64_t *at)
+{
+    enum { ALIGN = 64 }; /* bytes: kernels count on where their arguments begin */
+    const kx_node_t *x = &kernel->graph.node.at[index];
+    ir_val_t v = (ir_val_t)n->i;
+    bool beside = self->value[v].order == BEFORE && x->kind == KX_AFFINE && x->n_in > 0 &&
+                  x->i > 0 && x->lo >= x->i && x->i * dtype_bytes(n->dtype) % ALIGN == 0;
+    *at = beside ? x->i : 0;
+    return kernel_arg_at(kernel, v, n->dtype, false, *at);
+}
+
 /* --- Expressions without references ----------------------------------------------------------- */
 
 static kx_t resolve_ref(resolve_t *r, const kx_node_t *n)
@@ -187,8 +199,10 @@ static kx_t resolve_node(void *user, kx_t x)
     const kx_node_t n = g->node.at[x];
     if (n.kind == KX_REF) return resolve_ref(r, &n);
     if (n.kind != KX_LOAD) return KX_NONE;
-    int arg = kernel_arg(r->emit->kernel, (ir_val_t)n.i, n.dtype, false);
-    return kx_load(g, arg, n.dtype, kx_rewrite(&r->rewrite, n.in[0]));
+    int64_t at;
+    kx_t index = kx_rewrite(&r->rewrite, n.in[0]);
+    int arg = emit_load_arg(r->emit->lower, r->emit->kernel, &n, index, &at);
+    return kx_load(g, arg, n.dtype, kx_addi(g, index, -at));
 }
 
 void emit_resolve_begin(resolve_t *r, emit_t *e, int phase)

@@ -205,7 +205,8 @@ static void visit_record(walk_t *w, const kx_node_t *n)
 {
     if (n->kind != KX_LOAD) return;
     w->lower->value[n->i].stored = true;
-    kernel_arg(w->group->kernel, (ir_val_t)n->i, n->dtype, false);
+    int64_t at;
+    emit_load_arg(w->lower, w->group->kernel, n, n->in[0], &at);
 }
 
 static void walk_member(walk_t *w, const member_t *m, void (*visit)(walk_t *, const kx_node_t *))

@@ -5,6 +5,7 @@
 
 #include "plan/lower/attention.h"
 #include "plan/lower/branches.h"
+#include "plan/lower/joined.h"
 #include "plan/lower/loops.h"
 #include "plan/lower/recompute.h"
 #include "plan/lower/squares.h"
@@ -55,7 +56,7 @@ static int place_all(lower_t *self)
             continue;
         }
         if (op->n_out != 1 || !lv->root || lv->order != INT_MAX) continue;
-        if (weave_place(self, op) || stream_place(self, op)) continue;
+        if (joined_place(self, op) || weave_place(self, op) || stream_place(self, op)) continue;
         int status = op->code == OP_dot_general ? gemm_place(self, op)
                                                 : group_place(self, op, op->out);
         if (status < 0) return -1;

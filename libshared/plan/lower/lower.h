@@ -34,6 +34,9 @@ typedef struct {
     int64_t reads;    /* elements that users ask for, over all users */
     int woven;        /* its place in lower_t.woven, from 1 (plan/lower/weave.h); 0: it has none */
     ir_val_t squares; /* of a product: sums of its squares (plan/lower/squares.h); 0: not wanted */
+    ir_val_t whole; /* a part of this value, which has its storage (plan/lower/joined.h); 0: none */
+    int64_t whole_at; /* the element of it that the part begins at */
+    bool joined;      /* is there when its parts are */
 } lvalue_t;
 
 /* A rounded parameter that is stored woven, in the ways that are wanted. */
@@ -197,6 +200,11 @@ int gemm_describe(lower_t *self, const ir_op_t *op, dtype_t *weight, ir_val_t ro
 
 /* --- emit.c: groups to kernels of loops and stores -------------------------------------------- */
 int emit_group(lower_t *self, group_t *group);
+/* The argument that load n, a node of the kernel's graph, of an IR value is from, and what is to be taken off its
+ * index: kernels that read a layer's part of weights that lie side by side do the same for every layer, and are the
+ * same when they are given their part. */
+int emit_load_arg(const lower_t *self, kernel_t *kernel, const kx_node_t *n, kx_t index,
+                  int64_t *at);
 
 /* One function to groups and steps with kernels emitted; `large` as above, `keep` as in
  * recompute.h. Returns, caller destroys. */

@@ -7,6 +7,7 @@
 #include "ir/build.h"
 #include "plan/lower/attention.h"
 #include "plan/lower/branches.h"
+#include "plan/lower/joined.h"
 #include "plan/lower/loops.h"
 #include "plan/lower/lower.h"
 #include "plan/lower/stream.h"
@@ -265,6 +266,7 @@ int roots_choose(lower_t *self)
     }
     choose_scalars(self);
     roots_bound(self);
+    joined_choose(self);
     for (int i = 0; i < body->n_arg; i++) self->value[body->arg + (ir_val_t)i].order = BEFORE;
     const ir_op_t **only_user = find_only_users(self);
     for (int i = 0; i < body->n_op; i++) {

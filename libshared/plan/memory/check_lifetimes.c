@@ -43,6 +43,17 @@ static span_bytes_t span_of(const check_t *self, ir_val_t v)
     return (span_bytes_t){at, at + (uint64_t)ir_type_bytes(ir_type_of(self->lower->fn, v))};
 }
 
+/* What an access is to. */
+static span_bytes_t use_span(const check_t *self, const step_use_t *use)
+{
+    span_bytes_t span = span_of(self, use->value);
+    if (use->part == IR_NONE) return span;
+    const ir_type_t *part = ir_type_of(self->lower->fn, use->part);
+    span.begin += (uint64_t)use->at * dtype_bytes(part->dtype);
+    span.end = span.begin + (uint64_t)ir_type_bytes(part);
+    return span;
+}
+
 /* Who owns what holds v: v itself; of constants, which values may share, their number behind the
  * values and the steps of loops. */
 static int64_t owner_of(const check_t *self, ir_val_t v)
@@ -127,7 +138,7 @@ static void find_written(const check_t *self, spans_t *to)
         }
         for (int a = 0; a < steps_n_use(self->lower, s); a++) {
             step_use_t use = steps_use(self->lower, s, a);
-            if (use.written) VEC_PUSH(to, span_of(self, use.value));
+            if (use.written) VEC_PUSH(to, use_span(self, &use));
         }
     }
     unite(to);
@@ -165,16 +176,17 @@ static int run_work(check_t *self, const lstep_t *s)
     int n = steps_n_use(self->lower, s);
     for (int a = 0; a < n; a++) {
         step_use_t use = steps_use(self->lower, s, a);
-        bool adds = use.written && (self->made[use.value] || s->gemm.accumulate);
-        if ((!use.written || adds) && expect(self, span_of(self, use.value), use.value,
+        ir_val_t made = use.part == IR_NONE ? use.value : use.part;
+        bool adds = use.written && (self->made[made] || s->gemm.accumulate);
+        if ((!use.written || adds) && expect(self, use_span(self, &use), use.value,
                                              use.written ? "goes on with" : "reads") < 0)
             return -1;
     }
     for (int a = 0; a < n; a++) {
         step_use_t use = steps_use(self->lower, s, a);
         if (!use.written) continue;
-        owners_set(self->owner, span_of(self, use.value), use.value);
-        self->made[use.value] = true;
+        owners_set(self->owner, use_span(self, &use), use.value);
+        self->made[use.part == IR_NONE ? use.value : use.part] = true;
     }
     return 0;
 }
@@ -256,11 +268,11 @@ static int fail_pair(const check_t *self, const access_t pair[2])
         pair[1].step, pair[1].written ? "writes" : "reads", pair[1].value);
 }
 
-static void add_access(const check_t *self, accesses_t *list, int step, ir_val_t v, bool written,
+static void add_access(const check_t *self, accesses_t *list, int step, const step_use_t *use,
                        bool local)
 {
-    access_t access = {span_of(self, v), v,    ir_type_of(self->lower->fn, v)->dtype, step,
-                       written,          local};
+    dtype_t dtype = ir_type_of(self->lower->fn, use->value)->dtype;
+    access_t access = {use_span(self, use), use->value, dtype, step, use->written, local};
     if (access.span.begin < access.span.end) VEC_PUSH(list, access);
 }
 
@@ -271,7 +283,7 @@ static void add_step(const check_t *self, accesses_t *list, int i)
     const kernel_t *k = s->kind == LOWER_GROUP ? self->lower->group.at[s->group]->kernel : NULL;
     for (int a = 0; a < steps_n_use(self->lower, s); a++) {
         step_use_t use = steps_use(self->lower, s, a);
-        add_access(self, list, i, use.value, use.written, k && kernel_is_group(k));
+        add_access(self, list, i, &use, k && kernel_is_group(k));
     }
 }
 
@@ -302,9 +314,12 @@ static int check_sweeps(const check_t *self)
         list.n = 0;
         for (int k = i; k <= last && last > i; k++) {
             strips_touch(lower, &lower->step.at[k], lower->step.at[k].strips, &touch);
-            for (size_t t = 0; t < touch.n; t++)
-                add_access(self, &list, k, touch.at[t].value, touch.at[t].written,
-                           touch.at[t].local);
+            for (size_t t = 0; t < touch.n; t++) {
+                const touch_t *at = &touch.at[t];
+                int64_t begin = at->part == IR_NONE ? 0 : lower->value[at->part].whole_at;
+                step_use_t use = {at->value, at->written, at->part, begin};
+                add_access(self, &list, k, &use, at->local);
+            }
         }
         found = overlaps_find(list.at, list.n, true, pair);
     }
@@ -355,6 +370,10 @@ static void find_spans(const check_t *self, const spans_t *written, spans_t *to)
     for (size_t i = 0; i < self->lower->step.n; i++) {
         const lstep_t *s = &self->lower->step.at[i];
         if (is_copy(s)) VEC_PUSH(to, tensor_span(self->build, copied_to(self, s)));
+        for (int a = 0; a < steps_n_use(self->lower, s); a++) {
+            step_use_t use = steps_use(self->lower, s, a);
+            if (use.part != IR_NONE) VEC_PUSH(to, use_span(self, &use));
+        }
         if (s->kind != LOWER_LOOP) continue;
         add_spans(to, &self->written[s->condition]);
         add_spans(to, &self->written[s->body]);

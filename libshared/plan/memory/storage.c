@@ -144,9 +144,10 @@ static bool may_overwrite(const lower_t *lower, const lstep_t *s, ir_val_t fresh
     const kernel_t *k = lower->group.at[s->group]->kernel;
     overwrite_t o = {.kernel = k, .from = -1, .to = -1};
     for (int i = 0; i < (int)k->arg.n; i++) {
-        ir_val_t v = steps_use(lower, s, i).value;
-        if (v == old) o.from = i;
-        if (v == fresh) o.to = i;
+        step_use_t use = steps_use(lower, s, i);
+        if (use.value == old) o.from = i;
+        if (use.value == fresh) o.to = i;
+        if ((use.value == old || use.value == fresh) && use.at != 0) return false; /* elsewhere */
     }
     if (o.from < 0) return true;
     if (s->shift && s->shift[o.from] != s->shift[o.to]) return false;

@@ -187,7 +187,7 @@ static touch_t *touch_of(touches_t *to, ir_val_t v)
 {
     for (size_t i = 0; i < to->n; i++)
         if (to->at[i].value == v) return &to->at[i];
-    VEC_PUSH(to, ((touch_t){v, false, true}));
+    VEC_PUSH(to, ((touch_t){v, false, true, IR_NONE}));
     return &to->at[to->n - 1];
 }
 
@@ -208,8 +208,9 @@ static bool kernel_touch(const lower_t *self, const kernel_t *k, int64_t strips,
         probe_block(&p, &k->body, (span_t){strip * n, strip * n + n - 1});
         for (size_t a = 0; a < k->arg.n; a++) {
             ir_val_t v = k->arg.at[a].value;
-            if (!lies_in(p.touched.at[a], count_of(self, v), strips, strip))
-                touch_of(to, v)->local = false;
+            span_t at = p.touched.at[a];
+            if (at.lo <= at.hi) at.lo += k->arg.at[a].at, at.hi += k->arg.at[a].at;
+            if (!lies_in(at, count_of(self, v), strips, strip)) touch_of(to, v)->local = false;
         }
     }
     probe_fini(&p);
@@ -304,15 +305,14 @@ static void any_touch(const lower_t *self, const lstep_t *step, touches_t *to)
 {
     for (int i = 0; i < steps_n_use(self, step); i++) {
         step_use_t use = steps_use(self, step, i);
-        touch_t *t = touch_of(to, use.value);
+        touch_t *t = touch_of(to, use.part == IR_NONE ? use.value : use.part);
         t->written = t->written || use.written;
         t->local = false;
     }
 }
 
-bool strips_touch(const lower_t *self, const lstep_t *step, int64_t strips, touches_t *to)
+static bool touch_all(const lower_t *self, const lstep_t *step, int64_t strips, touches_t *to)
 {
-    to->n = 0;
     if (strips == 0 || step->kind != LOWER_GROUP || is_changed(step)) {
         bool product = strips > 0 && step->kind == LOWER_GEMM;
         if (!product) any_touch(self, step, to);
@@ -326,4 +326,16 @@ bool strips_touch(const lower_t *self, const lstep_t *step, int64_t strips, touc
         return false;
     }
     return kernel_touch(self, k, strips, to);
+}
+
+bool strips_touch(const lower_t *self, const lstep_t *step, int64_t strips, touches_t *to)
+{
+    to->n = 0;
+    bool divides = touch_all(self, step, strips, to);
+    for (size_t i = 0; i < to->n; i++) {
+        touch_t *t = &to->at[i];
+        ir_val_t whole = self->value[t->value].whole;
+        if (whole) *t = (touch_t){whole, true, false, t->value};
+    }
+    return divides;
 }

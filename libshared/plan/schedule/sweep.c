@@ -93,6 +93,7 @@ static int find_levels(former_t *f, const steps_t *steps, int *level)
         level[i] = 0;
         for (size_t t = 0; t < touch.n; t++) {
             const level_t *l = &f->level[touch.at[t].value];
+            if (touch.at[t].part != IR_NONE) continue; /* nobody was there before */
             int behind = touch.at[t].written ? l->touched : l->written;
             level[i] = behind > level[i] ? behind : level[i];
         }
@@ -149,6 +150,7 @@ static bool needs_waiting(const former_t *f)
     for (size_t i = 0; i < f->touch.n; i++) {
         const touch_t *t = &f->touch.at[i];
         const mark_t *m = &f->mark[t->value];
+        if (t->part != IR_NONE) continue; /* nobody was there before */
         if (m->written_waiting || (t->written && m->read_waiting)) return true;
     }
     return false;
