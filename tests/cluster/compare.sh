@@ -20,6 +20,7 @@ beside() {
 }
 check "a network of convolutions, plain C beside the processor" beside cnn "${near[@]}"
 check "a recurrent one in f64 agrees to the last digits" beside gru --max-deviation 1e-12 --max-drift 1e-10
+check "layers in a loop, one behind another" beside layers "${near[@]}"
 check "a language model on a text" compare "${small[@]}" --targets cpu,c:scalar --steps 20 "${near[@]}"
 losses() { awk '$1 ~ /^[0-9]+$/ && $2 ~ /^cpu:/ { print $3 }' "$work/out"; }
 check "a row for each step" test "$(losses | wc -l)" -eq 20

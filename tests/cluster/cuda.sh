@@ -74,6 +74,10 @@ done <<'END'
 136 200 33
 64 40 4128
 END
+for precision in f32 bf16; do
+    check "layers in a loop, whose gradients are parts of one, $precision" "$bin/pcp" compare tests/models/layers.mlir \
+        --targets cuda,c:scalar --steps 10 --max-deviation 1e-3 --optimizer sgd --precision $precision
+done
 "$bin/pcp" model gpt2 --layers 1 --heads 2 --width 32 --block 16 --vocab 64 --batch 16 |
     sed '1s/^module.*{$/module attributes {pcp.part_bytes = 20000 : i64} {/' >"$work/parts.mlir"
 check "products of bf16 that add to their result" "$bin/pcp" compare "$work/parts.mlir" --targets cuda,c:scalar --precision bf16 \

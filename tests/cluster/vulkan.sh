@@ -56,6 +56,8 @@ check "attention as one kernel each way" "$tests/fuse_test"
 check "groups of threads" "$bin/pcp" check --backend cpu tests/tools/cuda-emulated/groups.mlir
 unset PCP_TARGET
 "$bin/pcp" model gpt2 --layers 1 --heads 2 --width 32 --block 16 --vocab 65 --batch 2 >"$work/model.mlir"
+check "layers in a loop, whose gradients are parts of one" "$bin/pcp" compare tests/models/layers.mlir --targets cpu,vulkan:spirv1.3 \
+    --steps 10 --max-deviation 1e-5 --max-drift 1e-5 --optimizer sgd
 check "training steps with AdamW where there is no f64" "$bin/pcp" compare "$work/model.mlir" --targets cpu,vulkan:spirv1.3 \
     --steps 3 --max-deviation 1e-4 --max-drift 1e-3
 # An arena that takes several buffers, and rows that no group of threads has memory for.
