@@ -26,6 +26,8 @@ void rows_fini(rows_t *self);
 void rows_get(const rows_t *self, const loop_t *loop, ir_val_t row, ir_val_t *args);
 
 bool loop_is_invariant(const loop_t *self, int k);
+/* Does the body do nothing with carry k but write a part of it anew, as a scan stacks up its results? */
+bool loop_stacks(const loop_t *self, int k);
 ir_val_t loop_int(ir_fn_t *fn, int64_t i);
 
 /* A while op under construction over start[n], of which the first is its i64 counter. Between begin

@@ -1,6 +1,6 @@
 /* The reverse rule of while. Carries of the forward run are kept and a second loop walks them
  * backwards, applying the body's reverse; carries that never change are not kept. Where a counter
- * with constant start, step and limit gives the number of iterations, all are kept if they are few,
+ * with constant start, step and limit gives the number of iterations, all are kept if they are few or small,
  * else about sqrt(n), and segments between them run again; otherwise the run counts first. */
 #include <math.h>
 #include <stdlib.h>
@@ -15,6 +15,8 @@
 enum {
     MAX_TRIPS = 1 << 24, /* counted here; longer loops count at run time */
     CHECKPOINTS = 64,
+    KEPT_BYTES =
+        64 << 20, /* of the carries of all iterations: so much is kept however many there are */
 };
 
 /* --- Backward: t, cotangents of float carries, sums for outer values --- */
@@ -119,7 +121,7 @@ static int find_outer(const loop_t *self, backward_t *plan, err_t *err)
 
 /* --- Strategies --- */
 
-/* Few iterations: the carries of each are kept. */
+/* The carries of each iteration are kept. */
 static const ir_op_t *reverse_short(const loop_t *self, backward_t *plan, int64_t trips, err_t *err)
 {
     rows_t rows;
@@ -205,6 +207,16 @@ static const ir_op_t *reverse_unknown(const loop_t *self, backward_t *plan, err_
     return op;
 }
 
+/* May the carries of all iterations be kept? What the body only stacks up is not counted: no reverse reads it. */
+static bool keeps_all(const loop_t *self, int64_t trips)
+{
+    int64_t bytes = 0;
+    for (int k = 0; k < self->n; k++)
+        if (!loop_is_invariant(self, k) && !loop_stacks(self, k))
+            bytes += ir_type_bytes(ir_type_of(self->fn, self->in[k]));
+    return trips <= CHECKPOINTS || bytes <= KEPT_BYTES / trips;
+}
+
 static int reverse_loop(const loop_t *self, int64_t trips, err_t *err)
 {
     ir_fn_t *fn = self->fn;
@@ -222,8 +234,8 @@ static int reverse_loop(const loop_t *self, int64_t trips, err_t *err)
     if (rc == 0 && trips < 0)
         op = reverse_unknown(self, &plan, err);
     else if (rc == 0)
-        op = trips <= CHECKPOINTS ? reverse_short(self, &plan, trips, err)
-                                  : reverse_long(self, &plan, trips, err);
+        op = keeps_all(self, trips) ? reverse_short(self, &plan, trips, err)
+                                    : reverse_long(self, &plan, trips, err);
     for (int j = 0; op && j < plan.n_ct; j++)
         vjp_give(self->v, plan.carry[j], op->out + 1 + (ir_val_t)j);
     for (int j = 0; op && j < plan.n_outer; j++)

@@ -44,10 +44,11 @@ static void gemm_step(const plan_build_t *self, const program_t *p, const lstep_
     int64_t size = (int64_t)dtype_bytes(s->gemm.dtype), from = s->gemm.bf16 ? 2 : size;
     step->kind = STEP_GEMM;
     *g = s->gemm;
-    g->a = offset_of(self, p, s->lhs) + g->a * from;
-    g->b = offset_of(self, p, s->rhs) + g->b * from;
-    step_use_t to = steps_use(p->lower, s, 2);
-    g->c = offset_of(self, p, to.value) + (to.at + g->c) * size;
+    const step_use_t a = steps_use(p->lower, s, 0), b = steps_use(p->lower, s, 1),
+                     c = steps_use(p->lower, s, 2);
+    g->a = offset_of(self, p, a.value) + (a.at + g->a) * from;
+    g->b = offset_of(self, p, b.value) + (b.at + g->b) * from;
+    g->c = offset_of(self, p, c.value) + (c.at + g->c) * size;
     steps_cost(p->lower, s, &step->flops, &step->bytes);
     step->label = mem_printf("gemm%s %c%c %lldx%lldx%lld", g->bf16 ? " bf16" : "",
                              g->trans_a ? 't' : 'n', g->trans_b ? 't' : 'n', (long long)g->m,
@@ -65,8 +66,10 @@ static void copy_step(const plan_build_t *self, const program_t *p, const lstep_
     int number = s->kind == LOWER_CARRY ? s->to_tensor : p->result[s->to_result];
     const plan_tensor_t *to = &self->tensor.at[number];
     step->kind = STEP_COPY;
-    step->copy = (plan_copy_step_t){offset_of(self, p, s->from), (int64_t)to->offset,
-                                    (int64_t)to->n_bytes};
+    const step_use_t from = steps_use(p->lower, s, 0);
+    dtype_t dtype = ir_type_of(p->lower->fn, s->from)->dtype;
+    int64_t at = offset_of(self, p, from.value) + from.at * (int64_t)dtype_bytes(dtype);
+    step->copy = (plan_copy_step_t){at, (int64_t)to->offset, (int64_t)to->n_bytes};
     step->bytes = 2 * (double)to->n_bytes;
     step->label = mem_printf("copy %s %s", plan_role_name(to->role), to->name);
 }

@@ -385,6 +385,7 @@ int group_place(lower_t *self, const ir_op_t *op, ir_val_t v)
     if (place(self, v, &s) < 0) return -1;
     if (op->code != OP_scatter || inline_scatter_is_direct(self, op)) return 0;
     self->value[v].stored = true; /* the elements above are only where the scatter starts */
+    if (!ir_def(self->fn, op->in[0])) self->value[v].over = op->in[0];
     s = shape_of_scatter(self, op);
     return open_group(self, v, &s);
 }

@@ -27,10 +27,12 @@ static bool is_made_alone(lower_t *self, const ir_op_t *op, bool many)
     if (op->n_out != 1 || attention_knows(&self->caps, self->fn, op) || loops_knows(self->fn, op))
         return false;
     if (op->code == OP_dot_general || op->code == OP_reduce) return true;
-    return many && op_def(op->code)->kind == K_MAP;
+    op_kind_t kind = op_def(op->code)->kind;
+    return many && (kind == K_MAP || kind == K_VIEW);
 }
 
-/* What has the elements of x and no other user; IR_NONE: it cannot be written elsewhere. */
+/* What has the elements of x; IR_NONE: it cannot be written elsewhere. Few parts are only worth it where nobody else reads
+ * them. */
 static ir_val_t part_behind(lower_t *self, const uint32_t *uses, ir_val_t x, bool many)
 {
     const ir_op_t *op = ir_def(self->fn, x);
@@ -38,33 +40,39 @@ static ir_val_t part_behind(lower_t *self, const uint32_t *uses, ir_val_t x, boo
         x = op->in[0];
         op = ir_def(self->fn, x);
     }
-    bool own = op && uses[x] == 1 && self->value[x].whole == 0;
+    bool own = op && (many || uses[x] == 1) && self->value[x].whole == 0;
     return own && is_made_alone(self, op, many) ? x : IR_NONE;
 }
 
-static bool can_join(lower_t *self, const uint32_t *uses, const ir_op_t *op)
+/* The parts of op, each once, into part[n_in]: how many, up to one that has to stay where it is. */
+static int mark_parts(lower_t *self, const uint32_t *uses, const ir_op_t *op, ir_val_t *part)
 {
-    if (op->code != OP_concatenate || op->n_in < 2 || !is_leading(self, op)) return false;
-    int64_t at = 0;
-    for (int i = 0; i < op->n_in; i++) {
-        if (at % ALIGN != 0) return false; /* kernels count on it */
-        if (part_behind(self, uses, op->in[i], op->n_in >= MANY_PARTS) == IR_NONE) return false;
-        at += ir_type_bytes(ir_type_of(self->fn, op->in[i]));
+    int64_t at = 0, bytes = 0;
+    int n = 0;
+    for (; n < op->n_in; n++) {
+        ir_val_t v = part_behind(self, uses, op->in[n], op->n_in >= MANY_PARTS);
+        if (v == IR_NONE || bytes % ALIGN != 0) break;
+        part[n] = v;
+        self->value[v].whole = op->out;
+        self->value[v].whole_at = at;
+        at += ir_type_count(ir_type_of(self->fn, v));
+        bytes += ir_type_bytes(ir_type_of(self->fn, v));
     }
-    return at > 0;
+    return n;
 }
 
-static void join(lower_t *self, const uint32_t *uses, const ir_op_t *op)
+static void try_join(lower_t *self, const uint32_t *uses, const ir_op_t *op)
 {
-    int64_t at = 0;
-    for (int i = 0; i < op->n_in; i++) {
-        lvalue_t *part = &self->value[part_behind(self, uses, op->in[i], op->n_in >= MANY_PARTS)];
-        part->root = true;
-        part->whole = op->out;
-        part->whole_at = at;
-        at += ir_type_count(ir_type_of(self->fn, op->in[i]));
+    if (op->code != OP_concatenate || op->n_in < 2 || !is_leading(self, op)) return;
+    ir_val_t *part = mem_calloc((size_t)op->n_in, sizeof *part);
+    int n = mark_parts(self, uses, op, part);
+    bool joined = n == op->n_in;
+    for (int i = 0; i < n; i++) {
+        if (joined) self->value[part[i]].root = true;
+        if (!joined) self->value[part[i]].whole = 0;
     }
-    self->value[op->out].root = self->value[op->out].joined = true;
+    if (joined) self->value[op->out].root = self->value[op->out].joined = true;
+    free(part);
 }
 
 void joined_choose(lower_t *self)
@@ -73,8 +81,7 @@ void joined_choose(lower_t *self)
     if (attr_int(&self->module->attrs, "pcp.stream", 0) > 0)
         return; /* streams have places of their own */
     uint32_t *uses = ir_count_uses(self->fn);
-    for (int i = 0; i < body->n_op; i++)
-        if (can_join(self, uses, body->op[i])) join(self, uses, body->op[i]);
+    for (int i = 0; i < body->n_op; i++) try_join(self, uses, body->op[i]);
     free(uses);
 }
 

@@ -2,8 +2,8 @@
  * puts them together. So the gradient of weights that a model stacks, which is made of a product for each
  * layer, is there with the last product.
  *
- * lvalue_t.whole of a part is the concatenation, whole_at the part's place in it; plan/schedule/steps.h tells of the
- * part's step that it writes the concatenation there. A part has no other user. */
+ * lvalue_t.whole of a part is the concatenation, whole_at the part's place in it; plan/schedule/steps.h tells of all steps that
+ * have to do with a part that it lies there. */
 #ifndef PLAN_JOINED_H
 #define PLAN_JOINED_H
 

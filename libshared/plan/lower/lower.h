@@ -37,6 +37,9 @@ typedef struct {
     ir_val_t whole; /* a part of this value, which has its storage (plan/lower/joined.h); 0: none */
     int64_t whole_at; /* the element of it that the part begins at */
     bool joined;      /* is there when its parts are */
+    ir_val_t
+        over; /* of a scatter: the argument that it starts from, whose readers come first so that it may be
+                       * written in its place; 0: none */
 } lvalue_t;
 
 /* A rounded parameter that is stored woven, in the ways that are wanted. */

@@ -165,7 +165,8 @@ static int run_loop(check_t *self, const lstep_t *s)
 
 static int run_copy(check_t *self, const lstep_t *s)
 {
-    if (expect(self, span_of(self, s->from), s->from, "copies") < 0) return -1;
+    step_use_t use = steps_use(self->lower, s, 0);
+    if (expect(self, use_span(self, &use), use.value, "copies") < 0) return -1;
     owners_set(self->owner, tensor_span(self->build, copied_to(self, s)), owner_of(self, s->from));
     return 0;
 }
@@ -316,9 +317,10 @@ static int check_sweeps(const check_t *self)
             strips_touch(lower, &lower->step.at[k], lower->step.at[k].strips, &touch);
             for (size_t t = 0; t < touch.n; t++) {
                 const touch_t *at = &touch.at[t];
-                int64_t begin = at->part == IR_NONE ? 0 : lower->value[at->part].whole_at;
-                step_use_t use = {at->value, at->written, at->part, begin};
-                add_access(self, &list, k, &use, at->local);
+                const lvalue_t *lv = &lower->value[at->value];
+                step_use_t use = {at->value, at->written, IR_NONE, 0};
+                if (lv->whole) use = (step_use_t){lv->whole, at->written, at->value, lv->whole_at};
+                if (!at->piece) add_access(self, &list, k, &use, at->local);
             }
         }
         found = overlaps_find(list.at, list.n, true, pair);

@@ -147,7 +147,8 @@ static bool may_overwrite(const lower_t *lower, const lstep_t *s, ir_val_t fresh
         step_use_t use = steps_use(lower, s, i);
         if (use.value == old) o.from = i;
         if (use.value == fresh) o.to = i;
-        if ((use.value == old || use.value == fresh) && use.at != 0) return false; /* elsewhere */
+        bool elsewhere = use.at != 0 || use.part != IR_NONE;
+        if ((use.value == old || use.value == fresh) && elsewhere) return false;
     }
     if (o.from < 0) return true;
     if (s->shift && s->shift[o.from] != s->shift[o.to]) return false;

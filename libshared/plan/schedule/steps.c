@@ -24,7 +24,7 @@ int steps_n_use(const lower_t *lower, const lstep_t *step)
 static step_use_t use_of(const lower_t *lower, ir_val_t v, bool written)
 {
     const lvalue_t *lv = &lower->value[v];
-    if (written && lv->whole) return (step_use_t){lv->whole, true, v, lv->whole_at};
+    if (lv->whole) return (step_use_t){lv->whole, written, v, lv->whole_at};
     return (step_use_t){v, written, IR_NONE, 0};
 }
 

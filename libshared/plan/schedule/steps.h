@@ -5,12 +5,12 @@
 
 #include "plan/lower/lower.h"
 
-/* One access of a step. A product that adds to its result writes it. What is a part of a value is written
+/* One access of a step. A product that adds to its result writes it. What is a part of a value lies
  * there (plan/lower/joined.h). */
 typedef struct {
     ir_val_t value;
     bool written;
-    ir_val_t part; /* what the step makes of the value; IR_NONE: all of it */
+    ir_val_t part; /* the part of the value that is meant; IR_NONE: all of it */
     int64_t at;    /* the element that the access begins at */
 } step_use_t;
 

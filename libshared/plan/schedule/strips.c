@@ -187,7 +187,7 @@ static touch_t *touch_of(touches_t *to, ir_val_t v)
 {
     for (size_t i = 0; i < to->n; i++)
         if (to->at[i].value == v) return &to->at[i];
-    VEC_PUSH(to, ((touch_t){v, false, true, IR_NONE}));
+    VEC_PUSH(to, ((touch_t){v, false, true, false}));
     return &to->at[to->n - 1];
 }
 
@@ -332,10 +332,14 @@ bool strips_touch(const lower_t *self, const lstep_t *step, int64_t strips, touc
 {
     to->n = 0;
     bool divides = touch_all(self, step, strips, to);
-    for (size_t i = 0; i < to->n; i++) {
-        touch_t *t = &to->at[i];
-        ir_val_t whole = self->value[t->value].whole;
-        if (whole) *t = (touch_t){whole, true, false, t->value};
+    for (size_t i = 0, n = to->n; i < n; i++) {
+        const touch_t t = to->at[i];
+        const lvalue_t *lv = &self->value[t.value];
+        if (lv->whole) VEC_PUSH(to, ((touch_t){lv->whole, t.written, false, true}));
+        if (!t.written || !lv->over) continue;
+        touch_t *over = touch_of(to, lv->over);
+        over->written = true;
+        over->local = false;
     }
     return divides;
 }

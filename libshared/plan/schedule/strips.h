@@ -12,11 +12,12 @@
 typedef struct {
     ir_val_t value;
     bool written, local;
-    ir_val_t part; /* as in step_use_t: nobody else writes there; IR_NONE: all of it */
+    bool
+        piece; /* the value of which another touch of the step is a part: nobody else writes there */
 } touch_t;
 typedef VEC(touch_t) touches_t;
 
-/* The operands of step `step`, each once, or each of the parts of it that the step makes; local: in all that the step reads and writes of it. With
+/* The operands of step `step`, each once, and behind them the values that they are parts of; local: in all that the step reads and writes of it. With
  * strips 0 nothing is local. False, with the operands all the same, when the step's work does not
  * divide into so many strips. strips in [0, 2^16]. */
 bool strips_touch(const lower_t *self, const lstep_t *step, int64_t strips, touches_t *to);

@@ -26,6 +26,7 @@ typedef VEC(lstep_t) steps_t;
 /* What the steps that are not written down yet do to a value. */
 typedef struct {
     bool written_in_strips, foreign_in_strips, read_in_strips; /* foreign: not locally */
+    bool pieces_in_strips;                                     /* parts of it are written */
     bool written_waiting, read_waiting;
     bool kept; /* counted in kept_bytes */
 } mark_t;
@@ -93,7 +94,7 @@ static int find_levels(former_t *f, const steps_t *steps, int *level)
         level[i] = 0;
         for (size_t t = 0; t < touch.n; t++) {
             const level_t *l = &f->level[touch.at[t].value];
-            if (touch.at[t].part != IR_NONE) continue; /* nobody was there before */
+            if (touch.at[t].piece) continue; /* nobody was there before */
             int behind = touch.at[t].written ? l->touched : l->written;
             level[i] = behind > level[i] ? behind : level[i];
         }
@@ -150,7 +151,7 @@ static bool needs_waiting(const former_t *f)
     for (size_t i = 0; i < f->touch.n; i++) {
         const touch_t *t = &f->touch.at[i];
         const mark_t *m = &f->mark[t->value];
-        if (t->part != IR_NONE) continue; /* nobody was there before */
+        if (t->piece) continue; /* nobody was there before */
         if (m->written_waiting || (t->written && m->read_waiting)) return true;
     }
     return false;
@@ -162,6 +163,8 @@ static bool is_local(const former_t *f)
     for (size_t i = 0; i < f->touch.n; i++) {
         const touch_t *t = &f->touch.at[i];
         const mark_t *m = &f->mark[t->value];
+        if (t->piece) continue;
+        if (m->pieces_in_strips) return false;
         if (!t->local && (t->written || m->written_in_strips)) return false;
         if (t->written && m->foreign_in_strips) return false;
     }
@@ -174,6 +177,7 @@ static bool is_early(const former_t *f)
     for (size_t i = 0; i < f->touch.n; i++) {
         const touch_t *t = &f->touch.at[i];
         const mark_t *m = &f->mark[t->value];
+        if (t->piece) continue;
         if (m->written_in_strips || (t->written && m->read_in_strips)) return false;
     }
     return !needs_waiting(f);
@@ -185,6 +189,7 @@ static void join(former_t *f, const lstep_t *s)
         mark_t *m = &f->mark[f->touch.at[i].value];
         m->written_in_strips |= f->touch.at[i].written;
         m->foreign_in_strips |= !f->touch.at[i].local;
+        m->pieces_in_strips |= f->touch.at[i].piece && f->touch.at[i].written;
         m->read_in_strips = true;
     }
     VEC_PUSH(&f->run, *s);
@@ -195,6 +200,7 @@ static void keep(former_t *f)
 {
     for (size_t i = 0; i < f->touch.n; i++) {
         mark_t *m = &f->mark[f->touch.at[i].value];
+        if (f->touch.at[i].piece) continue;
         if (!m->kept && f->lower->value[f->touch.at[i].value].order != BEFORE)
             f->kept_bytes += bytes_of(f, f->touch.at[i].value);
         m->kept = true;
