@@ -207,14 +207,16 @@ static const ir_op_t *reverse_unknown(const loop_t *self, backward_t *plan, err_
     return op;
 }
 
-/* May the carries of all iterations be kept? What the body only stacks up is not counted: no reverse reads it. */
+/* May the carries of all iterations be kept? What the body only stacks up is not counted: no reverse reads it. The
+ * attribute pcp.loop_bytes of the module says of how many bytes in the place of KEPT_BYTES. */
 static bool keeps_all(const loop_t *self, int64_t trips)
 {
     int64_t bytes = 0;
     for (int k = 0; k < self->n; k++)
         if (!loop_is_invariant(self, k) && !loop_stacks(self, k))
             bytes += ir_type_bytes(ir_type_of(self->fn, self->in[k]));
-    return trips <= CHECKPOINTS || bytes <= KEPT_BYTES / trips;
+    int64_t most = attr_int(&self->fn->module->attrs, "pcp.loop_bytes", KEPT_BYTES);
+    return trips <= CHECKPOINTS || bytes <= most / trips;
 }
 
 static int reverse_loop(const loop_t *self, int64_t trips, err_t *err)
