@@ -60,6 +60,44 @@ static void add_outer(vjp_t *v, ir_val_t value, ir_val_t ct)
     if (ad_add(scope, value, ct, &err) < 0 && !v->fn->err.code) v->fn->err = err;
 }
 
+static int place_of(const ir_region_t *region, const ir_op_t *op)
+{
+    int i = region->n_op;
+    while (--i >= 0 && region->op[i] != op) continue;
+    return i;
+}
+
+static void rename_in(ir_op_t *op, ir_val_t from, int n, ir_val_t to)
+{
+    for (int i = 0; i < op->n_in; i++)
+        if (op->in[i] >= from && op->in[i] < from + (ir_val_t)n) op->in[i] += to - from;
+    for (int r = 0; r < op->n_region; r++) {
+        ir_region_t *region = op->region[r];
+        for (int i = 0; i < region->n_op; i++) rename_in(region->op[i], from, n, to);
+        for (int i = 0; i < region->n_result; i++)
+            if (region->result[i] >= from && region->result[i] < from + (ir_val_t)n)
+                region->result[i] += to - from;
+    }
+}
+
+static void stand_in(vjp_t *v, const ir_op_t *fresh, int first)
+{
+    const ad_scope_t *scope = v->ad;
+    ir_region_t *region = v->fn->cursor;
+    int at = place_of(region, v->op) + 1, last = place_of(region, fresh);
+    int from = scope->rule_from, n = last + 1 - from;
+    if (at == 0 || last < from || from < at) return;
+    ir_op_t **moved = mem_calloc((size_t)n, sizeof *moved);
+    memcpy(moved, region->op + from, (size_t)n * sizeof *moved);
+    memmove(region->op + at + n, region->op + at, (size_t)(from - at) * sizeof *moved);
+    memcpy(region->op + at, moved, (size_t)n * sizeof *moved);
+    free(moved);
+    for (int i = at; i < at + n; i++)
+        if (!region->op[i]->line) region->op[i]->line = v->op->line;
+    for (int i = at + n; i < region->n_op; i++)
+        rename_in(region->op[i], v->op->out, v->op->n_out, fresh->out + (ir_val_t)first);
+}
+
 /* Copy the region's ops to the cursor. Each argument becomes a value of its own (a reshape to the
  * same type, which pass_simplify drops), so that its cotangent is told apart from other uses of
  * args[i]. */
@@ -172,7 +210,7 @@ static int run_rule(vjp_t *v, ad_scope_t *scope, err_t *err)
     const ir_op_t *op = v->op;
     const op_def_t *def = op_def(op->code);
     if (!def->vjp) return missing_rule(op, err);
-    int n_before = v->fn->cursor->n_op, status = def->vjp(v, err);
+    int n_before = scope->rule_from = v->fn->cursor->n_op, status = def->vjp(v, err);
     if (status == 0 && v->fn->err.code)
         status = err_set(err, v->fn->err.code, "%s", v->fn->err.text);
     for (int i = 0; i < op->n_in && status == 0; i++)
@@ -201,6 +239,7 @@ static int reverse_op(ad_scope_t *self, const ir_op_t *op, err_t *err)
     vjp_t v = {.fn = self->ad->fn, .op = op, .ct = ct, .need = need, .in_ct = in_ct};
     v.add_outer = add_outer;
     v.region_vjp = region_vjp;
+    v.stand_in = stand_in;
     v.ad = self;
     int status = any ? run_rule(&v, self, err) : 0;
     free(ct);

@@ -18,6 +18,7 @@ typedef struct {
     ir_val_t first;
     ir_val_t *ct; /* per value: its cotangent so far, bf16 and f16 sums widened to f32; IR_NONE */
     uint32_t n_ct;
+    int rule_from; /* ops of fn's cursor when the present rule began */
 } ad_scope_t;
 
 /* Activity (forward): a float value is active when it depends on an active one through an op that

@@ -70,6 +70,10 @@ struct vjp {
      */
     int (*region_vjp)(vjp_t *self, const ir_region_t *region, const ir_val_t *args,
                       const ir_val_t *result_ct, ir_val_t *arg_ct, err_t *err);
+    /* Op `fresh`, which the rule has emitted, has the op's results too, from its result `first` on. It and all that the rule
+     * emitted before it, which needs nothing that came after the op, move to where the op is, and who reads the op's results reads those of
+     * `fresh`. Nothing is done where the op is in another region than fn's cursor. */
+    void (*stand_in)(vjp_t *self, const ir_op_t *fresh, int first);
     void *ad; /* the reverse walk's own state */
 };
 

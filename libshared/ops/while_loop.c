@@ -199,8 +199,8 @@ int while_run(const loop_t *self, ir_val_t t, ir_val_t limit, const ir_val_t *fr
     return rc < 0 ? -1 : vjp_done(self->v, err);
 }
 
-int while_run_kept(const loop_t *self, ir_val_t limit, const ir_val_t *from, rows_t *rows,
-                   err_t *err)
+const ir_op_t *while_run_kept(const loop_t *self, ir_val_t limit, const ir_val_t *from,
+                              rows_t *rows, err_t *err)
 {
     ir_fn_t *fn = self->fn;
     size_t most = 2 * (size_t)self->n + 1;
@@ -217,7 +217,7 @@ int while_run_kept(const loop_t *self, ir_val_t limit, const ir_val_t *from, row
     fn->cursor = b.saved;
     if (op) take_rows(self, 1, rows, op);
     free(room);
-    return rc < 0 ? -1 : vjp_done(self->v, err);
+    return rc == 0 && vjp_done(self->v, err) == 0 ? op : NULL;
 }
 
 int while_run_sparsely(const loop_t *self, ir_val_t count, ir_val_t step, rows_t *rows, err_t *err)

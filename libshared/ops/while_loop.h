@@ -47,9 +47,10 @@ const ir_op_t *building_end(building_t *self, const ir_val_t *results, const cha
 /* Iterations [t, limit) from the carries from[n]: the carries then, into out[n]. */
 int while_run(const loop_t *self, ir_val_t t, ir_val_t limit, const ir_val_t *from, ir_val_t *out,
               err_t *err);
-/* Iterations [0, limit) from `from`, the carries before each kept in its row. */
-int while_run_kept(const loop_t *self, ir_val_t limit, const ir_val_t *from, rows_t *rows,
-                   err_t *err);
+/* Iterations [0, limit) from `from`, the carries before each kept in its row: the loop, whose results are a counter, the
+ * carries, and rows. NULL after an error. */
+const ir_op_t *while_run_kept(const loop_t *self, ir_val_t limit, const ir_val_t *from,
+                              rows_t *rows, err_t *err);
 /* All `count` iterations, the carries before iterations 0, step, 2 step, ... kept in rows. */
 int while_run_sparsely(const loop_t *self, ir_val_t count, ir_val_t step, rows_t *rows, err_t *err);
 /* The number of iterations, by running the loop once. IR_NONE after an error. */

@@ -121,15 +121,16 @@ static int find_outer(const loop_t *self, backward_t *plan, err_t *err)
 
 /* --- Strategies --- */
 
-/* The carries of each iteration are kept. */
+/* The carries of each iteration are kept, by a loop that takes the place of the op: nothing runs twice. */
 static const ir_op_t *reverse_short(const loop_t *self, backward_t *plan, int64_t trips, err_t *err)
 {
     rows_t rows;
     rows_init(&rows, self, trips);
     plan->start[0] = loop_int(self->fn, trips);
     const ir_op_t *op = NULL;
-    if (while_run_kept(self, plan->start[0], self->in, &rows, err) == 0)
-        op = run_backward(self, plan, &(source_t){&rows, IR_NONE}, plan->start, err);
+    const ir_op_t *kept = while_run_kept(self, plan->start[0], self->in, &rows, err);
+    if (kept) self->v->stand_in(self->v, kept, 1);
+    if (kept) op = run_backward(self, plan, &(source_t){&rows, IR_NONE}, plan->start, err);
     rows_fini(&rows);
     return op;
 }
@@ -153,7 +154,7 @@ static const ir_op_t *reverse_segment(const loop_t *self, const backward_t *plan
     rows_init(&rows, self, step);
     rows_get(checkpoints, self, *left, from);
     const ir_op_t *op = NULL;
-    if (while_run_kept(self, start[0], from, &rows, err) == 0)
+    if (while_run_kept(self, start[0], from, &rows, err))
         op = run_backward(self, plan, &(source_t){&rows, IR_NONE}, start, err);
     rows_fini(&rows);
     free(room);

@@ -14,6 +14,7 @@
 #include "base/rng.h"
 #include "ops/eval.h"
 #include "parse/parse.h"
+#include "passes/passes.h"
 
 enum { MAX_PARAM = 4 };
 
@@ -204,6 +205,29 @@ static void test_many_iterations(void **state)
     }
 }
 
+/* The loop that keeps its carries stands in for the loop itself: beside the one that goes backwards there is one. */
+static void test_nothing_runs_twice(void **state)
+{
+    (void)state;
+    err_t err = {0};
+    const bool wanted[] = {true, true};
+    ir_module_t *module = parsed("func.func @main(%h: " V ", %w: " V ") -> " S " {\n" COUNTER
+                                 "  %r:2 = stablehlo.while(%i = %i0, %a = %h) : " I ", " V
+                                 " cond {\n" COND "    %p = stablehlo.multiply %w, %a : " V "\n"
+                                 "    %t = stablehlo.sine %p : " V "\n"
+                                 "    stablehlo.return %j, %t : " I ", " V "\n  }\n"
+                                 "  %e = stablehlo.exponential %r#1 : " V "\n" SUM("%e"));
+    ir_fn_t *grad = ad_gradient(module, ir_module_entry(module, &err), "grad", wanted, &err);
+    if (!grad) fail_msg("%s", err.text);
+    grad->is_private = false;
+    if (passes_run(module, NULL, NULL, &err) < 0) fail_msg("%s", err.text);
+    const ir_region_t *body = ir_module_find(module, "grad")->body;
+    int n = 0;
+    for (int i = 0; i < body->n_op; i++) n += body->op[i]->code == OP_while;
+    assert_int_equal(n, 2);
+    ir_module_destroy(&module);
+}
+
 /* A condition on the data: x grows by 1/8 + sin(w x) / 16 until it reaches `limit`; from no
  * iteration to more than there are checkpoints. */
 static void test_unknown_iterations(void **state)
@@ -295,10 +319,15 @@ static void test_refusals(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_recurrence),      cmocka_unit_test(test_scan),
-        cmocka_unit_test(test_nested),          cmocka_unit_test(test_no_iteration),
-        cmocka_unit_test(test_many_iterations), cmocka_unit_test(test_unknown_iterations),
-        cmocka_unit_test(test_case_branches),   cmocka_unit_test(test_stop_gradient),
+        cmocka_unit_test(test_recurrence),
+        cmocka_unit_test(test_scan),
+        cmocka_unit_test(test_nested),
+        cmocka_unit_test(test_no_iteration),
+        cmocka_unit_test(test_many_iterations),
+        cmocka_unit_test(test_nothing_runs_twice),
+        cmocka_unit_test(test_unknown_iterations),
+        cmocka_unit_test(test_case_branches),
+        cmocka_unit_test(test_stop_gradient),
         cmocka_unit_test(test_refusals),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -96,7 +96,8 @@ static void build_reverse(trial_t *t)
         ct[j] = is_float ? ir_fn_param(fn, t->n_in + k++) : IR_NONE;
     }
     err_t err = {0};
-    vjp_t v = {fn, op, ct, need, in_ct, refuse_outer, NULL, NULL};
+    vjp_t v = {
+        .fn = fn, .op = op, .ct = ct, .need = need, .in_ct = in_ct, .add_outer = refuse_outer};
     if (op_def(op->code)->vjp(&v, &err) < 0)
         fail_msg("%s (%s): %s", op_def(op->code)->name, t->spec->what, err.text);
     for (int i = 0; i < t->n_in; i++) {

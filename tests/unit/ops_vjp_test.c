@@ -34,7 +34,8 @@ static ir_val_t pull(hand_t *h, ir_val_t y, ir_val_t ct, int operand)
     assert_true(op->n_in <= 8 && op->n_out == 1);
     for (int i = 0; i < 8; i++) in_ct[i] = IR_NONE;
     need[operand] = true;
-    vjp_t v = {h->fn, op, &ct, need, in_ct, no_outer, NULL, NULL};
+    vjp_t v = {
+        .fn = h->fn, .op = op, .ct = &ct, .need = need, .in_ct = in_ct, .add_outer = no_outer};
     if (op_def(op->code)->vjp(&v, &err) < 0) fail_msg("%s", err.text);
     for (int i = 0; i < op->n_in; i++)
         if (i != operand) assert_true(in_ct[i] == IR_NONE); /* what is not needed is not made */
