@@ -38,11 +38,12 @@ static void add_part(str_t *text, int i, part_t kind, int rows, int cols)
                  i, i, rows, cols, rows, cols);
     if (kind == PART_SUM)
         str_addf(text,
-                 "  %%s%d = stablehlo.reduce(%%c init: %%zero) applies stablehlo.add\n"
+                 "  %%e%d = stablehlo.constant dense<%d.0> : tensor<f32>\n"
+                 "  %%s%d = stablehlo.reduce(%%c init: %%e%d) applies stablehlo.add\n"
                  "      across dimensions = [0] : (tensor<4x%dx%dxf32>, tensor<f32>)\n"
                  "      -> tensor<%dx%dxf32>\n"
                  "  %%m%d = stablehlo.multiply %%s%d, %%n%d : tensor<%dx%dxf32>\n",
-                 i, rows, cols, rows, cols, i, i, i, rows, cols);
+                 i, i, i, i, rows, cols, rows, cols, i, i, i, rows, cols);
     if (kind == PART_MAP || kind == PART_LARGER)
         str_addf(text, "  %%m%d = stablehlo.%s %%d, %%n%d : tensor<%dx%dxf32>\n", i,
                  kind == PART_MAP ? "add" : "maximum", i, rows, cols);
@@ -51,18 +52,26 @@ static void add_part(str_t *text, int i, part_t kind, int rows, int cols)
              kind == PART_SUM ? "s" : "m", i, rows, cols, rows, cols);
 }
 
-/* The parts one above another, returned and read in other ways. */
-static void add_text(str_t *text, int n, const part_t *kind, int rows, int cols)
+/* The name of what part i is made of, which has its elements. */
+static void add_name(str_t *text, int i, part_t kind)
 {
-    char whole[64], type[64];
+    str_addf(text, "%%%s%d", kind == PART_SUM ? "s" : "m", i);
+}
+
+/* The parts one above another, returned and read in other ways; `others`: the first part, and the sum of the first two, as well. */
+static void add_text(str_t *text, int n, const part_t *kind, int rows, int cols, bool others)
+{
+    char whole[64], type[64], flat[64], more[160] = "";
     snprintf(whole, sizeof whole, "tensor<%dx%dx%dxf32>", n, rows, cols);
     snprintf(type, sizeof type, "tensor<1x%dx%dxf32>", rows, cols);
+    snprintf(flat, sizeof flat, "tensor<%dx%dxf32>", rows, cols);
+    if (others) snprintf(more, sizeof more, ", %s, %s", flat, flat);
     str_addf(text,
              "func.func @main(%%a: tensor<%dx8xf32>, %%b: tensor<8x%dxf32>,\n"
              "    %%c: tensor<4x%dx%dxf32>, %%d: tensor<%dx%dxf32>)\n"
-             "    -> (%s, tensor<f32>, tensor<%dx%dx%dxf32>) {\n"
+             "    -> (%s, tensor<f32>, tensor<%dx%dx%dxf32>%s) {\n"
              "  %%zero = stablehlo.constant dense<0.0> : tensor<f32>\n",
-             rows, cols, rows, cols, rows, cols, whole, cols, rows, n);
+             rows, cols, rows, cols, rows, cols, whole, cols, rows, n, more);
     for (int i = 0; i < n; i++) add_part(text, i, kind[i], rows, cols);
     str_add(text, "  %w = stablehlo.concatenate ");
     for (int i = 0; i < n; i++) str_addf(text, "%s%%p%d", i ? ", " : "", i);
@@ -73,9 +82,22 @@ static void add_text(str_t *text, int n, const part_t *kind, int rows, int cols)
              "  %%q = stablehlo.multiply %%w, %%w : %s\n"
              "  %%r = stablehlo.reduce(%%q init: %%zero) applies stablehlo.add\n"
              "      across dimensions = [0, 1, 2] : (%s, tensor<f32>) -> tensor<f32>\n"
-             "  %%t = stablehlo.transpose %%w, dims = [2, 1, 0] : (%s) -> tensor<%dx%dx%dxf32>\n"
-             "  return %%w, %%r, %%t : %s, tensor<f32>, tensor<%dx%dx%dxf32>\n}\n",
-             whole, whole, whole, whole, cols, rows, n, whole, cols, rows, n);
+             "  %%t = stablehlo.transpose %%w, dims = [2, 1, 0] : (%s) -> tensor<%dx%dx%dxf32>\n",
+             whole, whole, whole, whole, cols, rows, n);
+    if (others) {
+        str_add(text, "  %o = stablehlo.add ");
+        add_name(text, 0, kind[0]);
+        str_add(text, ", ");
+        add_name(text, 1, kind[1]);
+        str_addf(text, " : %s\n", flat);
+    }
+    str_add(text, "  return %w, %r, %t");
+    if (others) {
+        str_add(text, ", ");
+        add_name(text, 0, kind[0]);
+        str_add(text, ", %o");
+    }
+    str_addf(text, " : %s, tensor<f32>, tensor<%dx%dx%dxf32>%s\n}\n", whole, cols, rows, n, more);
 }
 
 /* --- Results ---------------------------------------------------------------------------------- */
@@ -84,14 +106,14 @@ static void test_results(void **state)
 {
     static const int sizes[][2] = {{16, 32}, {3, 16}, {5, 7}, {1, 64}, {40, 24}, {4, 4}};
     (void)state;
-    for (uint64_t seed = 0; seed < 40; seed++) {
+    for (uint64_t seed = 0; seed < 80; seed++) {
         part_t kind[6];
         int n = 2 + (int)(rng_uniform(seed, 0) * 5), size = (int)(seed % 6);
         bool same = seed % 3 != 0;
         for (int i = 0; i < n; i++)
             kind[i] = same ? (part_t)(seed % 2) : (part_t)(rng_uniform(seed, 1 + (uint64_t)i) * 4);
         str_t text = {0};
-        add_text(&text, n, kind, sizes[size][0], sizes[size][1]);
+        add_text(&text, n, kind, sizes[size][0], sizes[size][1], seed % 2 == 0);
         plan_check_text(str_text(&text), seed, 3, 1e-5);
         str_fini(&text);
     }
@@ -104,7 +126,7 @@ static plan_t *plan_of(int n, part_t kind, int rows, int cols)
     err_t err = {0};
     str_t text = {0};
     part_t kinds[8] = {kind, kind, kind, kind, kind, kind, kind, kind};
-    add_text(&text, n, kinds, rows, cols);
+    add_text(&text, n, kinds, rows, cols, false);
     ir_module_t *module = parse_stablehlo(str_text(&text), text.n, "test", &err);
     plan_t *plan = module ? compile_module(module, "", NULL, target_host(), &err) : NULL;
     if (!plan) fail_msg("%s", err.text);
@@ -177,7 +199,7 @@ static void test_wrong_parts_are_found(void **state)
     part_t kinds[4] = {PART_PRODUCT, PART_PRODUCT, PART_PRODUCT, PART_PRODUCT};
     str_t text = {0};
     err_t err = {0};
-    add_text(&text, 4, kinds, 16, 32);
+    add_text(&text, 4, kinds, 16, 32, false);
     ir_module_t *module = parse_stablehlo(str_text(&text), text.n, "test", &err);
     if (!module) fail_msg("%s", err.text);
     plan_build_t *build = build_of(module);
