@@ -7,18 +7,35 @@
 
 #include "base/rng.h"
 #include "ir/op.h"
+#include "ir/stacked.h"
 
-/* What the first op that computes with v (through views and conversions) does with it. */
-static op_code_t first_use(const ir_fn_t *fn, ir_val_t v)
+enum { MOST_CALLS = 16 }; /* inside of each other: what calls itself is refused elsewhere */
+
+static op_code_t first_use(const ir_fn_t *fn, const ir_region_t *region, ir_val_t v, int calls);
+
+/* What is first done with operand j of op, or with what op makes of it: views, rows and conversions do nothing; loops and
+ * calls hand it on. */
+static op_code_t use_in(const ir_fn_t *fn, const ir_op_t *op, int j, int calls)
 {
-    const ir_region_t *body = fn->body;
-    for (int i = 0; i < body->n_op; i++) {
-        const ir_op_t *op = body->op[i];
+    bool passes = op_def(op->code)->kind == K_VIEW || op->code == OP_convert ||
+                  (op->code == OP_dynamic_slice && j == 0);
+    if (passes) return first_use(fn, op->parent, op->out, calls);
+    if (op->code == OP_while)
+        return first_use(fn, op->region[1], op->region[1]->arg + (ir_val_t)j, calls);
+    const char *name = op->code == OP_call ? attr_text(&op->attrs, "callee", NULL) : NULL;
+    const ir_fn_t *callee = name ? ir_module_find(fn->module, name) : NULL;
+    if (callee && calls > 0 && j < callee->body->n_arg)
+        return first_use(callee, callee->body, ir_fn_param(callee, j), calls - 1);
+    return op->code;
+}
+
+/* What the first op that computes with v does with it. */
+static op_code_t first_use(const ir_fn_t *fn, const ir_region_t *region, ir_val_t v, int calls)
+{
+    for (int i = 0; i < region->n_op; i++) {
+        const ir_op_t *op = region->op[i];
         for (int j = 0; j < op->n_in; j++) {
-            if (op->in[j] != v) continue;
-            bool passes = op_def(op->code)->kind == K_VIEW || op->code == OP_convert;
-            if (!passes) return op->code;
-            op_code_t code = first_use(fn, op->out);
+            op_code_t code = op->in[j] == v ? use_in(fn, op, j, calls) : OP_invalid;
             if (code != OP_invalid) return code;
         }
     }
@@ -29,9 +46,9 @@ const char *init_rule(const ir_fn_t *fn, int param)
 {
     const char *rule = attr_text(&fn->param_attrs[param], "pcp.init", NULL);
     if (rule) return rule;
-    ir_val_t v = ir_fn_param(fn, param);
-    if (ir_type_of(fn, v)->rank >= 2) return "normal(0.02)";
-    return first_use(fn, v) == OP_multiply ? "ones" : "zeros";
+    if (ir_layer_rank(fn, param) >= 2) return "normal(0.02)";
+    op_code_t use = first_use(fn, fn->body, ir_fn_param(fn, param), MOST_CALLS);
+    return use == OP_multiply ? "ones" : "zeros";
 }
 
 typedef struct {

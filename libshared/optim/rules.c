@@ -1,6 +1,6 @@
 /* The optimizers, each a row: state and update as ordinary ops. Formulas: Kingma and Ba 2015
  * (arXiv 1412.6980, algorithm 1), decoupled decay by Loshchilov and Hutter (arXiv 1711.05101,
- * algorithm 2), with every parameter's decay limited to rank 2 and more. */
+ * algorithm 2), with every parameter's decay limited to rank 2 and more, of a layer's part where layers are stacked. */
 #include "optim/rule.h"
 
 #include <math.h>
