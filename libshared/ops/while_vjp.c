@@ -15,8 +15,8 @@
 enum {
     MAX_TRIPS = 1 << 24, /* counted here; longer loops count at run time */
     CHECKPOINTS = 64,
-    KEPT_BYTES =
-        64 << 20, /* of the carries of all iterations: so much is kept however many there are */
+    KEPT_BYTES = 64 << 20, /* of all iterations' carries are kept .. */
+    KEPT_TRIPS = 4096,     /* .. of so many: the interpreter copies all of it in each */
 };
 
 /* --- Backward: t, cotangents of float carries, sums for outer values --- */
@@ -217,7 +217,7 @@ static bool keeps_all(const loop_t *self, int64_t trips)
         if (!loop_is_invariant(self, k) && !loop_stacks(self, k))
             bytes += ir_type_bytes(ir_type_of(self->fn, self->in[k]));
     int64_t most = attr_int(&self->fn->module->attrs, "pcp.loop_bytes", KEPT_BYTES);
-    return trips <= CHECKPOINTS || bytes <= most / trips;
+    return trips <= CHECKPOINTS || (trips <= KEPT_TRIPS && bytes <= most / trips);
 }
 
 static int reverse_loop(const loop_t *self, int64_t trips, err_t *err)

@@ -34,12 +34,12 @@ typedef struct {
     int64_t reads;    /* elements that users ask for, over all users */
     int woven;        /* its place in lower_t.woven, from 1 (plan/lower/weave.h); 0: it has none */
     ir_val_t squares; /* of a product: sums of its squares (plan/lower/squares.h); 0: not wanted */
-    ir_val_t whole; /* a part of this value, which has its storage (plan/lower/joined.h); 0: none */
-    int64_t whole_at; /* the element of it that the part begins at */
-    bool joined;      /* is there when its parts are */
-    ir_val_t
-        over; /* of a scatter: the argument that it starts from, whose readers come first so that it may be
-                       * written in its place; 0: none */
+    ir_val_t whole; /* the value that it is a part of and lies in (plan/lower/joined.h); 0: none */
+    int64_t whole_at; /* the element of that it begins at */
+    bool joined;      /* it is there when its parts are */
+    /* Of a scatter: the argument that it starts from; IR_NONE: none. Who reads that comes first, so that the scatter may be
+     * written in its place. */
+    ir_val_t over;
 } lvalue_t;
 
 /* A rounded parameter that is stored woven, in the ways that are wanted. */

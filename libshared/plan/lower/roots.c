@@ -256,7 +256,7 @@ int roots_choose(lower_t *self)
 {
     ir_region_t *body = self->fn->body;
     for (uint32_t v = 0; v < self->fn->n_value; v++)
-        self->value[v] = (lvalue_t){.order = INT_MAX, .group = -1};
+        self->value[v] = (lvalue_t){.order = INT_MAX, .group = -1, .over = IR_NONE};
     for (int i = 0; i < body->n_arg; i++) self->value[body->arg + (ir_val_t)i].root = true;
     if (check_ops(self) < 0) return -1;
     for (int i = 0; i < body->n_result; i++) self->value[body->result[i]].root = true;

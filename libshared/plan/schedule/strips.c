@@ -336,7 +336,7 @@ bool strips_touch(const lower_t *self, const lstep_t *step, int64_t strips, touc
         const touch_t t = to->at[i];
         const lvalue_t *lv = &self->value[t.value];
         if (lv->whole) VEC_PUSH(to, ((touch_t){lv->whole, t.written, false, true}));
-        if (!t.written || !lv->over) continue;
+        if (!t.written || lv->over == IR_NONE) continue;
         touch_t *over = touch_of(to, lv->over);
         over->written = true;
         over->local = false;
