@@ -151,6 +151,9 @@ struct kstmt {
     kblock_t body;
 };
 
+/* Kernels count on their arguments to begin at a multiple of so many bytes. */
+enum { KERNEL_ALIGN = 64 };
+
 typedef struct {
     ir_val_t value; /* the IR value whose storage it is */
     dtype_t dtype;

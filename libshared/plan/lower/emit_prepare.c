@@ -164,11 +164,10 @@ kx_t emit_row_position(emit_t *e, kx_t column)
 int emit_load_arg(const lower_t *self, kernel_t *kernel, const kx_node_t *n, kx_t index,
                   int64_t *at)
 {
-    enum { ALIGN = 64 }; /* bytes: kernels count on where their arguments begin */
     const kx_node_t *x = &kernel->graph.node.at[index];
     ir_val_t v = (ir_val_t)n->i;
     bool beside = self->value[v].order == BEFORE && x->kind == KX_AFFINE && x->n_in > 0 &&
-                  x->i > 0 && x->lo >= x->i && x->i * dtype_bytes(n->dtype) % ALIGN == 0;
+                  x->i > 0 && x->lo >= x->i && x->i * dtype_bytes(n->dtype) % KERNEL_ALIGN == 0;
     *at = beside ? x->i : 0;
     return kernel_arg_at(kernel, v, n->dtype, false, *at);
 }

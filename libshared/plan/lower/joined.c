@@ -8,9 +8,6 @@
  * would choose among all of them for every element. */
 enum { MANY_PARTS = 4 };
 
-/* Where arguments of kernels begin: at a multiple of so many bytes. */
-enum { ALIGN = 64 };
-
 /* Nothing of the operands of op comes between their rows: all dimensions before the one that grows are 1. */
 static bool is_leading(const lower_t *self, const ir_op_t *op)
 {
@@ -51,7 +48,7 @@ static int mark_parts(lower_t *self, const uint32_t *uses, const ir_op_t *op, ir
     int n = 0;
     for (; n < op->n_in; n++) {
         ir_val_t v = part_behind(self, uses, op->in[n], op->n_in >= MANY_PARTS);
-        if (v == IR_NONE || bytes % ALIGN != 0) break;
+        if (v == IR_NONE || bytes % KERNEL_ALIGN != 0) break;
         part[n] = v;
         self->value[v].whole = op->out;
         self->value[v].whole_at = at;

@@ -5,7 +5,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { MEMORY_ALIGN = 64 };
+#include "plan/kernel/kernel.h"
+
+enum { MEMORY_ALIGN = KERNEL_ALIGN };
 
 typedef struct {
     int first, last; /* steps, inclusive, in which the buffer is alive */
