@@ -158,5 +158,7 @@ ir_module_t *ir_module_clone(const ir_module_t *self, err_t *err);
 /* Uses of each value, over all regions of fn: a heap array of n_value counts, caller frees.
  * Returned values count as uses. */
 uint32_t *ir_count_uses(const ir_fn_t *fn);
+/* Uses of one value in a region and those inside of it. */
+int ir_uses_in(const ir_region_t *region, ir_val_t v);
 
 #endif

@@ -137,6 +137,18 @@ static void count_region(const ir_region_t *region, uint32_t *uses)
     for (int i = 0; i < region->n_result; i++) uses[region->result[i]]++;
 }
 
+int ir_uses_in(const ir_region_t *region, ir_val_t v)
+{
+    int n = 0;
+    for (int i = 0; i < region->n_op; i++) {
+        const ir_op_t *op = region->op[i];
+        for (int k = 0; k < op->n_in; k++) n += op->in[k] == v;
+        for (int r = 0; r < op->n_region; r++) n += ir_uses_in(op->region[r], v);
+    }
+    for (int i = 0; i < region->n_result; i++) n += region->result[i] == v;
+    return n;
+}
+
 uint32_t *ir_count_uses(const ir_fn_t *fn)
 {
     uint32_t *uses = mem_calloc(fn->n_value, sizeof *uses);

@@ -7,7 +7,8 @@
 
 #include "base/rng.h"
 #include "ir/op.h"
-#include "ir/stacked.h"
+#include "ops/control.h"
+#include "ops/stacked.h"
 
 enum { MOST_CALLS = 16 }; /* inside of each other: what calls itself is refused elsewhere */
 
@@ -22,8 +23,8 @@ static op_code_t use_in(const ir_fn_t *fn, const ir_op_t *op, int j, int calls)
     if (passes) return first_use(fn, op->parent, op->out, calls);
     if (op->code == OP_while)
         return first_use(fn, op->region[1], op->region[1]->arg + (ir_val_t)j, calls);
-    const char *name = op->code == OP_call ? attr_text(&op->attrs, "callee", NULL) : NULL;
-    const ir_fn_t *callee = name ? ir_module_find(fn->module, name) : NULL;
+    err_t err = {0};
+    const ir_fn_t *callee = op->code == OP_call ? control_callee(fn->module, op, &err) : NULL;
     if (callee && calls > 0 && j < callee->body->n_arg)
         return first_use(callee, callee->body, ir_fn_param(callee, j), calls - 1);
     return op->code;
@@ -46,7 +47,7 @@ const char *init_rule(const ir_fn_t *fn, int param)
 {
     const char *rule = attr_text(&fn->param_attrs[param], "pcp.init", NULL);
     if (rule) return rule;
-    if (ir_layer_rank(fn, param) >= 2) return "normal(0.02)";
+    if (stacked_layer_rank(fn, param) >= 2) return "normal(0.02)";
     op_code_t use = first_use(fn, fn->body, ir_fn_param(fn, param), MOST_CALLS);
     return use == OP_multiply ? "ones" : "zeros";
 }

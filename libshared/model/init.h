@@ -3,7 +3,7 @@
  * A rule is text: "zeros", "ones", "constant(V)", "normal(STD)", "uniform(LOW,HIGH)". A parameter's
  * rule is its attribute pcp.init; without one (exported models) the default goes by rank and use:
  * rank 2 and more normal(0.02); a vector that is first multiplied starts at one, any other at zero. The rank is that of a
- * layer's part where a model keeps its layers side by side (ir/stacked.h).
+ * layer's part where a model keeps its layers side by side (ops/stacked.h).
  * Values depend on (seed, parameter name, element index) alone: any machine makes the same ones. */
 #ifndef MODEL_INIT_H
 #define MODEL_INIT_H

@@ -12,25 +12,13 @@ bool loop_is_invariant(const loop_t *self, int k)
     return self->body->result[k] == self->body->arg + (ir_val_t)k;
 }
 
-static int uses_in(const ir_region_t *region, ir_val_t v)
-{
-    int n = 0;
-    for (int i = 0; i < region->n_op; i++) {
-        const ir_op_t *op = region->op[i];
-        for (int k = 0; k < op->n_in; k++) n += op->in[k] == v;
-        for (int r = 0; r < op->n_region; r++) n += uses_in(op->region[r], v);
-    }
-    for (int i = 0; i < region->n_result; i++) n += region->result[i] == v;
-    return n;
-}
-
 bool loop_stacks(const loop_t *self, int k)
 {
     const ir_op_t *op = ir_def(self->fn, self->body->result[k]);
     ir_val_t carry = self->body->arg + (ir_val_t)k;
     return op && op->code == OP_dynamic_update_slice && op->parent == self->body &&
-           op->in[0] == carry && uses_in(self->body, carry) == 1 &&
-           uses_in(self->cond, self->cond->arg + (ir_val_t)k) == 0;
+           op->in[0] == carry && ir_uses_in(self->body, carry) == 1 &&
+           ir_uses_in(self->cond, self->cond->arg + (ir_val_t)k) == 0;
 }
 
 ir_val_t loop_int(ir_fn_t *fn, int64_t i)

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/index.h"
-#include "ir/stacked.h"
+#include "ops/stacked.h"
 #include "optim/optim.h"
 
 #define ROLE_WORD(word) #word,
@@ -169,7 +169,7 @@ optim_arg_t *optim_args(const ir_module_t *module, const ir_fn_t *fn, err_t *err
         if (read_factor(fn, i, OPTIM_LR, &args[i].lr, err) < 0 ||
             read_factor(fn, i, OPTIM_DECAY, &args[i].decay, err) < 0)
             return NULL;
-        if (ir_layer_rank(fn, i) < 2) args[i].decay = 0;
+        if (stacked_layer_rank(fn, i) < 2) args[i].decay = 0;
     }
     return check_names(fn, args, err) < 0 ? NULL : args;
 }

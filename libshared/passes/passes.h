@@ -38,7 +38,7 @@ typedef enum {
     /* complex parameters and results become real ones of the same bytes, with a last dimension   \
      * of two: optimizers see real ones */                                                        \
     X(real_signature, PASS_MODEL)                                                                 \
-    /* loops over layers: their iterations one behind another, where these are few and multiply        \
+    /* loops over layers: their iterations one behind another, where these are few and multiply   \
      * matrices */                                                                                \
     X(unroll, PASS_LOOPS_PLAN)                                                                    \
     /* groups that plans have kernels for (ops/fused.h), so that their own gradients are used;    \

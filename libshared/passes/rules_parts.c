@@ -6,6 +6,8 @@
 #include "ir/build_index.h"
 #include "passes/rules.h"
 
+enum { MAX_PARTS = 64 }; /* of a concatenation that is made here */
+
 /* --- slice, pad, concatenate, reverse --- */
 
 static ir_val_t slice_all(const match_t *m)
@@ -59,8 +61,7 @@ static ir_val_t reverse_twice(const match_t *m)
 /* concatenate(a, concatenate(b, c)) = concatenate(a, b, c) */
 static ir_val_t concatenate_nested(const match_t *m)
 {
-    enum { MOST = 64 };
-    ir_val_t parts[MOST];
+    ir_val_t parts[MAX_PARTS];
     int n = 0;
     bool nested = false;
     for (int i = 0; i < m->op->n_in; i++) {
@@ -68,7 +69,7 @@ static ir_val_t concatenate_nested(const match_t *m)
         bool opens = inner && attrs_equal(&inner->attrs, &m->op->attrs);
         const ir_val_t *from = opens ? inner->in : &m->in[i];
         for (int k = 0; k < (opens ? inner->n_in : 1); k++) {
-            if (n == MOST) return IR_NONE;
+            if (n == MAX_PARTS) return IR_NONE;
             parts[n++] = from[k];
         }
         nested |= opens;
@@ -102,8 +103,6 @@ static ir_val_t dynamic_slice_known(const match_t *m)
     for (int d = 0; d < x->rank; d++) limit[d] = start[d] + m->type.dim[d];
     return ir_slice(m->fn, m->in[0], start, limit, NULL);
 }
-
-enum { MAX_PARTS = 64 };
 
 typedef struct {
     ir_val_t at[MAX_PARTS];

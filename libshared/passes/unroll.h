@@ -7,8 +7,7 @@
 /* Which loops: those of at most `trips` iterations, as long as a function gets at most `ops` ops by it. */
 typedef struct {
     int64_t trips, ops;
-    bool
-        products; /* only loops whose body, or a loop in it, has a matrix product or a convolution */
+    bool products; /* only loops that have a matrix product or a convolution in them */
 } unroll_limits_t;
 
 /* Every such while that counts to a constant (ops/while_count.h), the outer one first, in all functions of

@@ -15,10 +15,10 @@
 #include "base/rng.h"
 #include "base/str.h"
 #include "ir/build.h"
-#include "ir/stacked.h"
 #include "model/gpt2.h"
 #include "model/init.h"
 #include "ops/eval.h"
+#include "ops/stacked.h"
 #include "parse/parse.h"
 
 enum { BLOCK_TOKENS = 5, VOCAB = 7 };
@@ -221,45 +221,47 @@ static void test_default_rules_follow_use(void **state)
     ir_module_destroy(&mod);
 }
 
+/* Three layers in a loop, and two of them one behind another. */
+static const char *const stacked_texts[] = {
+    "  %z = stablehlo.constant dense<0> : tensor<i32>\n"
+    "  %loop:5 = stablehlo.while(%gs = %gain, %bs = %bias, %ws = %w, %i = %z, %h = %x)\n"
+    "      : tensor<3x4xf32>, tensor<3x4xf32>, tensor<3x4x4xf32>, tensor<i32>, "
+    "tensor<2x4xf32>\n"
+    "  cond {\n"
+    "    %n = stablehlo.constant dense<3> : tensor<i32>\n"
+    "    %go = stablehlo.compare LT, %i, %n : (tensor<i32>, tensor<i32>) -> tensor<i1>\n"
+    "    stablehlo.return %go : tensor<i1>\n  } do {\n"
+    "    %one = stablehlo.constant dense<1> : tensor<i32>\n"
+    "    %o = stablehlo.constant dense<0> : tensor<i32>\n"
+    "    %sg = stablehlo.dynamic_slice %gs, %i, %o, sizes = [1, 4]\n"
+    "        : (tensor<3x4xf32>, tensor<i32>, tensor<i32>) -> tensor<1x4xf32>\n"
+    "    %sb = stablehlo.dynamic_slice %bs, %i, %o, sizes = [1, 4]\n"
+    "        : (tensor<3x4xf32>, tensor<i32>, tensor<i32>) -> tensor<1x4xf32>\n"
+    "    %sw = stablehlo.dynamic_slice %ws, %i, %o, %o, sizes = [1, 4, 4]\n"
+    "        : (tensor<3x4x4xf32>, tensor<i32>, tensor<i32>, tensor<i32>) -> "
+    "tensor<1x4x4xf32>\n"
+    "    %y = func.call @layer(%sg, %sb, %sw, %h) : (tensor<1x4xf32>, tensor<1x4xf32>,\n"
+    "        tensor<1x4x4xf32>, tensor<2x4xf32>) -> tensor<2x4xf32>\n"
+    "    %j = stablehlo.add %i, %one : tensor<i32>\n"
+    "    stablehlo.return %gs, %bs, %ws, %j, %y : tensor<3x4xf32>, tensor<3x4xf32>,\n"
+    "        tensor<3x4x4xf32>, tensor<i32>, tensor<2x4xf32>\n  }\n"
+    "  %r = stablehlo.multiply %loop#4, %plain : tensor<2x4xf32>\n",
+    "  %g0 = stablehlo.slice %gain [0:1, 0:4] : (tensor<3x4xf32>) -> tensor<1x4xf32>\n"
+    "  %b0 = stablehlo.slice %bias [0:1, 0:4] : (tensor<3x4xf32>) -> tensor<1x4xf32>\n"
+    "  %w0 = stablehlo.slice %w [0:1, 0:4, 0:4] : (tensor<3x4x4xf32>) -> tensor<1x4x4xf32>\n"
+    "  %g1 = stablehlo.slice %gain [1:2, 0:4] : (tensor<3x4xf32>) -> tensor<1x4xf32>\n"
+    "  %b1 = stablehlo.slice %bias [1:2, 0:4] : (tensor<3x4xf32>) -> tensor<1x4xf32>\n"
+    "  %w1 = stablehlo.slice %w [1:2, 0:4, 0:4] : (tensor<3x4x4xf32>) -> tensor<1x4x4xf32>\n"
+    "  %y0 = func.call @layer(%g0, %b0, %w0, %x) : (tensor<1x4xf32>, tensor<1x4xf32>,\n"
+    "      tensor<1x4x4xf32>, tensor<2x4xf32>) -> tensor<2x4xf32>\n"
+    "  %y1 = func.call @layer(%g1, %b1, %w1, %y0) : (tensor<1x4xf32>, tensor<1x4xf32>,\n"
+    "      tensor<1x4x4xf32>, tensor<2x4xf32>) -> tensor<2x4xf32>\n"
+    "  %r = stablehlo.multiply %y1, %plain : tensor<2x4xf32>\n"};
+
 /* A scan over three layers, or the layers one behind another: gains and biases lie side by side as matrices, and are vectors. */
 static void test_default_rules_of_stacked_layers(void **state)
 {
     (void)state;
-    static const char *const texts[] = {
-        "  %z = stablehlo.constant dense<0> : tensor<i32>\n"
-        "  %loop:5 = stablehlo.while(%gs = %gain, %bs = %bias, %ws = %w, %i = %z, %h = %x)\n"
-        "      : tensor<3x4xf32>, tensor<3x4xf32>, tensor<3x4x4xf32>, tensor<i32>, "
-        "tensor<2x4xf32>\n"
-        "  cond {\n"
-        "    %n = stablehlo.constant dense<3> : tensor<i32>\n"
-        "    %go = stablehlo.compare LT, %i, %n : (tensor<i32>, tensor<i32>) -> tensor<i1>\n"
-        "    stablehlo.return %go : tensor<i1>\n  } do {\n"
-        "    %one = stablehlo.constant dense<1> : tensor<i32>\n"
-        "    %o = stablehlo.constant dense<0> : tensor<i32>\n"
-        "    %sg = stablehlo.dynamic_slice %gs, %i, %o, sizes = [1, 4]\n"
-        "        : (tensor<3x4xf32>, tensor<i32>, tensor<i32>) -> tensor<1x4xf32>\n"
-        "    %sb = stablehlo.dynamic_slice %bs, %i, %o, sizes = [1, 4]\n"
-        "        : (tensor<3x4xf32>, tensor<i32>, tensor<i32>) -> tensor<1x4xf32>\n"
-        "    %sw = stablehlo.dynamic_slice %ws, %i, %o, %o, sizes = [1, 4, 4]\n"
-        "        : (tensor<3x4x4xf32>, tensor<i32>, tensor<i32>, tensor<i32>) -> "
-        "tensor<1x4x4xf32>\n"
-        "    %y = func.call @layer(%sg, %sb, %sw, %h) : (tensor<1x4xf32>, tensor<1x4xf32>,\n"
-        "        tensor<1x4x4xf32>, tensor<2x4xf32>) -> tensor<2x4xf32>\n"
-        "    %j = stablehlo.add %i, %one : tensor<i32>\n"
-        "    stablehlo.return %gs, %bs, %ws, %j, %y : tensor<3x4xf32>, tensor<3x4xf32>,\n"
-        "        tensor<3x4x4xf32>, tensor<i32>, tensor<2x4xf32>\n  }\n"
-        "  %r = stablehlo.multiply %loop#4, %plain : tensor<2x4xf32>\n",
-        "  %g0 = stablehlo.slice %gain [0:1, 0:4] : (tensor<3x4xf32>) -> tensor<1x4xf32>\n"
-        "  %b0 = stablehlo.slice %bias [0:1, 0:4] : (tensor<3x4xf32>) -> tensor<1x4xf32>\n"
-        "  %w0 = stablehlo.slice %w [0:1, 0:4, 0:4] : (tensor<3x4x4xf32>) -> tensor<1x4x4xf32>\n"
-        "  %g1 = stablehlo.slice %gain [1:2, 0:4] : (tensor<3x4xf32>) -> tensor<1x4xf32>\n"
-        "  %b1 = stablehlo.slice %bias [1:2, 0:4] : (tensor<3x4xf32>) -> tensor<1x4xf32>\n"
-        "  %w1 = stablehlo.slice %w [1:2, 0:4, 0:4] : (tensor<3x4x4xf32>) -> tensor<1x4x4xf32>\n"
-        "  %y0 = func.call @layer(%g0, %b0, %w0, %x) : (tensor<1x4xf32>, tensor<1x4xf32>,\n"
-        "      tensor<1x4x4xf32>, tensor<2x4xf32>) -> tensor<2x4xf32>\n"
-        "  %y1 = func.call @layer(%g1, %b1, %w1, %y0) : (tensor<1x4xf32>, tensor<1x4xf32>,\n"
-        "      tensor<1x4x4xf32>, tensor<2x4xf32>) -> tensor<2x4xf32>\n"
-        "  %r = stablehlo.multiply %y1, %plain : tensor<2x4xf32>\n"};
     for (int k = 0; k < 2; k++) {
         err_t err = {0};
         str_t text = {0};
@@ -279,14 +281,14 @@ static void test_default_rules_of_stacked_layers(void **state)
                  "      : (tensor<2x4xf32>, tensor<4x4xf32>) -> tensor<2x4xf32>\n"
                  "  %%y = stablehlo.add %%p, %%b : tensor<2x4xf32>\n"
                  "  return %%y : tensor<2x4xf32>\n}\n",
-                 texts[k]);
+                 stacked_texts[k]);
         ir_module_t *module = parse_stablehlo(str_text(&text), text.n, "stacked", &err);
         if (!module) fail_msg("%s", err.text);
         const ir_fn_t *fn = ir_module_find(module, "main");
         static const int rank[] = {1, 1, 2, 2};
         static const char *const rule[] = {"ones", "zeros", "normal(0.02)", "normal(0.02)"};
         for (int i = 0; i < 4; i++) {
-            assert_int_equal(ir_layer_rank(fn, i), rank[i]);
+            assert_int_equal(stacked_layer_rank(fn, i), rank[i]);
             assert_string_equal(init_rule(fn, i), rule[i]);
         }
         ir_module_destroy(&module);

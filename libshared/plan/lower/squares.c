@@ -39,18 +39,6 @@ static int64_t sum_length(const ir_fn_t *fn, const ir_op_t *op)
     return from->dim[dims[0]];
 }
 
-static int uses_in(const ir_region_t *body, ir_val_t v)
-{
-    int n = 0;
-    for (int i = 0; i < body->n_result; i++) n += body->result[i] == v;
-    for (int i = 0; i < body->n_op; i++) {
-        const ir_op_t *op = body->op[i];
-        for (int k = 0; k < op->n_in; k++) n += op->in[k] == v;
-        for (int r = 0; r < op->n_region; r++) n += uses_in(op->region[r], v);
-    }
-    return n;
-}
-
 /* The sums behind reshapes that `all` adds up, where nobody else reads them; or NULL. Which numbers of the result are
  * in which of them is then nobody's business. */
 static const ir_op_t *first_sums(const ir_fn_t *fn, const ir_op_t *all)
@@ -60,7 +48,7 @@ static const ir_op_t *first_sums(const ir_fn_t *fn, const ir_op_t *all)
     ir_val_t v = all->in[0];
     for (;;) {
         const ir_op_t *op = ir_def(fn, v);
-        if (!op || uses_in(fn->body, v) != 1) return NULL;
+        if (!op || ir_uses_in(fn->body, v) != 1) return NULL;
         if (op->code != OP_reshape) return sum_length(fn, op) == SQUARES_OF_TILE ? op : NULL;
         v = op->in[0];
     }

@@ -47,7 +47,7 @@ static span_bytes_t span_of(const check_t *self, ir_val_t v)
 static span_bytes_t use_span(const check_t *self, const step_use_t *use)
 {
     span_bytes_t span = span_of(self, use->value);
-    if (use->part == IR_NONE) return span;
+    if (use->part == use->value) return span;
     const ir_type_t *part = ir_type_of(self->lower->fn, use->part);
     span.begin += (uint64_t)use->at * dtype_bytes(part->dtype);
     span.end = span.begin + (uint64_t)ir_type_bytes(part);
@@ -177,8 +177,7 @@ static int run_work(check_t *self, const lstep_t *s)
     int n = steps_n_use(self->lower, s);
     for (int a = 0; a < n; a++) {
         step_use_t use = steps_use(self->lower, s, a);
-        ir_val_t made = use.part == IR_NONE ? use.value : use.part;
-        bool adds = use.written && (self->made[made] || s->gemm.accumulate);
+        bool adds = use.written && (self->made[use.part] || s->gemm.accumulate);
         if ((!use.written || adds) && expect(self, use_span(self, &use), use.value,
                                              use.written ? "goes on with" : "reads") < 0)
             return -1;
@@ -187,7 +186,7 @@ static int run_work(check_t *self, const lstep_t *s)
         step_use_t use = steps_use(self->lower, s, a);
         if (!use.written) continue;
         owners_set(self->owner, use_span(self, &use), use.value);
-        self->made[use.part == IR_NONE ? use.value : use.part] = true;
+        self->made[use.part] = true;
     }
     return 0;
 }
@@ -317,9 +316,7 @@ static int check_sweeps(const check_t *self)
             strips_touch(lower, &lower->step.at[k], lower->step.at[k].strips, &touch);
             for (size_t t = 0; t < touch.n; t++) {
                 const touch_t *at = &touch.at[t];
-                const lvalue_t *lv = &lower->value[at->value];
-                step_use_t use = {at->value, at->written, IR_NONE, 0};
-                if (lv->whole) use = (step_use_t){lv->whole, at->written, at->value, lv->whole_at};
+                step_use_t use = steps_use_of(lower, at->value, at->written);
                 if (!at->piece) add_access(self, &list, k, &use, at->local);
             }
         }
@@ -374,7 +371,7 @@ static void find_spans(const check_t *self, const spans_t *written, spans_t *to)
         if (is_copy(s)) VEC_PUSH(to, tensor_span(self->build, copied_to(self, s)));
         for (int a = 0; a < steps_n_use(self->lower, s); a++) {
             step_use_t use = steps_use(self->lower, s, a);
-            if (use.part != IR_NONE) VEC_PUSH(to, use_span(self, &use));
+            if (use.part != use.value) VEC_PUSH(to, use_span(self, &use));
         }
         if (s->kind != LOWER_LOOP) continue;
         add_spans(to, &self->written[s->condition]);

@@ -147,7 +147,7 @@ static bool may_overwrite(const lower_t *lower, const lstep_t *s, ir_val_t fresh
         step_use_t use = steps_use(lower, s, i);
         if (use.value == old) o.from = i;
         if (use.value == fresh) o.to = i;
-        bool elsewhere = use.at != 0 || use.part != IR_NONE;
+        bool elsewhere = use.at != 0 || use.part != use.value;
         if ((use.value == old || use.value == fresh) && elsewhere) return false;
     }
     if (o.from < 0) return true;

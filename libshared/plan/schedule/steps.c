@@ -20,25 +20,24 @@ int steps_n_use(const lower_t *lower, const lstep_t *step)
     return 0;
 }
 
-/* An access to v, where that lies. */
-static step_use_t use_of(const lower_t *lower, ir_val_t v, bool written)
+step_use_t steps_use_of(const lower_t *lower, ir_val_t v, bool written)
 {
     const lvalue_t *lv = &lower->value[v];
     if (lv->whole) return (step_use_t){lv->whole, written, v, lv->whole_at};
-    return (step_use_t){v, written, IR_NONE, 0};
+    return (step_use_t){v, written, v, 0};
 }
 
 step_use_t steps_use(const lower_t *lower, const lstep_t *step, int i)
 {
     if (step->kind == LOWER_GROUP) {
         const karg_t *arg = &kernel_of(lower, step)->arg.at[i];
-        step_use_t use = use_of(lower, step->arg ? step->arg[i] : arg->value, arg->written);
+        step_use_t use = steps_use_of(lower, step->arg ? step->arg[i] : arg->value, arg->written);
         use.at += arg->at;
         return use;
     }
-    if (step->kind != LOWER_GEMM) return use_of(lower, step->from, false);
-    if (i == 2) return use_of(lower, step->value, true);
-    return use_of(lower, i ? step->rhs : step->lhs, false);
+    if (step->kind != LOWER_GEMM) return steps_use_of(lower, step->from, false);
+    if (i == 2) return steps_use_of(lower, step->value, true);
+    return steps_use_of(lower, i ? step->rhs : step->lhs, false);
 }
 
 void steps_set(lower_t *lower, lstep_t *step, int i, ir_val_t v)

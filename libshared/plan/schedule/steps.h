@@ -10,13 +10,16 @@
 typedef struct {
     ir_val_t value;
     bool written;
-    ir_val_t part; /* the part of the value that is meant; IR_NONE: all of it */
+    ir_val_t part; /* of the value, what is meant: itself where that is all of it */
     int64_t at;    /* the element that the access begins at */
 } step_use_t;
 
 /* Accesses of a step, arguments of a group's kernel in their order. Loops have none: what goes
  * into them is read by the carries before. */
 int steps_n_use(const lower_t *lower, const lstep_t *step);
+/* An access to v, where that lies. */
+step_use_t steps_use_of(const lower_t *lower, ir_val_t v, bool written);
+
 step_use_t steps_use(const lower_t *lower, const lstep_t *step, int i);
 
 /* Let access i be of value v. */

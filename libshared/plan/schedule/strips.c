@@ -305,7 +305,7 @@ static void any_touch(const lower_t *self, const lstep_t *step, touches_t *to)
 {
     for (int i = 0; i < steps_n_use(self, step); i++) {
         step_use_t use = steps_use(self, step, i);
-        touch_t *t = touch_of(to, use.part == IR_NONE ? use.value : use.part);
+        touch_t *t = touch_of(to, use.part);
         t->written = t->written || use.written;
         t->local = false;
     }

@@ -1,7 +1,8 @@
 /* Every reader of the parameter, through the loops that carry it along. */
-#include "ir/stacked.h"
+#include "ops/stacked.h"
 
 #include "ir/op.h"
+#include "ops/while_count.h"
 
 typedef struct {
     const ir_fn_t *fn;
@@ -11,17 +12,14 @@ typedef struct {
 
 static bool reads_rows(search_t *self, const ir_region_t *region, ir_val_t v);
 
-/* A carry to which each iteration adds a constant. */
 static bool is_counter(const ir_fn_t *fn, ir_val_t v)
 {
+    enum { MOST_LAYERS = 1 << 16 };
     const ir_value_t *value = &fn->value[v];
     const ir_op_t *loop = value->def ? NULL : value->owner->parent;
-    if (!loop || loop->code != OP_while) return false;
-    const ir_op_t *next = ir_def(fn, loop->region[1]->result[value->index]);
-    if (!next || (next->code != OP_add && next->code != OP_subtract)) return false;
-    for (int i = 0; i < 2; i++)
-        if (next->in[i] == v && ir_const_of(fn, next->in[1 - i])) return true;
-    return false;
+    while_count_t count;
+    return loop && loop->code == OP_while && while_counts(fn, loop, MOST_LAYERS, &count) &&
+           count.counter == value->index;
 }
 
 /* Does v come of a counter and constants alone, as indices are written that may count from the end? */
@@ -105,7 +103,7 @@ static bool reads_rows(search_t *self, const ir_region_t *region, ir_val_t v)
     return true;
 }
 
-int ir_layer_rank(const ir_fn_t *fn, int param)
+int stacked_layer_rank(const ir_fn_t *fn, int param)
 {
     ir_val_t v = ir_fn_param(fn, param);
     int rank = ir_type_of(fn, v)->rank;
