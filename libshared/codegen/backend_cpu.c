@@ -37,7 +37,7 @@ static const target_t targets[] = {
      LEVEL_PAIRS},
     {"cpu:x86-64-v4-bf16-wide",
      {VECTORS(16, 32), .fours = true, .bf16 = true, .asks = true, .near_kib = 1024, .wide = true,
-      .ahead = true},
+      .ahead = true, .panels = true},
      "-march=x86-64-v4 -mavx512vnni -mavx512bf16 -mprefer-vector-width=512",
      MACHINE_X86_64,
      LEVEL_PAIRS},

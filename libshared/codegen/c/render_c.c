@@ -15,6 +15,7 @@
 #include "codegen/c/product.h"
 #include "codegen/c/render_cold.h"
 #include "codegen/c/stream.h"
+#include "codegen/c/stream_panels.h"
 #include "codegen/c/tile.h"
 #include "codegen/c/tile_amx.h"
 #include "codegen/c/weave.h"
@@ -284,6 +285,8 @@ void render_c(const kernel_t *kernel, helpers_t *helpers, str_t *out)
         attention_render(kernel, out);
     else if (kernel->kind == KERNEL_STREAM)
         stream_render(kernel, out);
+    else if (kernel->kind == KERNEL_LINES)
+        stream_panels_render_lines(kernel, out);
     else if (kernel->kind == KERNEL_WEAVE)
         weave_render(kernel, out);
     else

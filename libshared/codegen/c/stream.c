@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "codegen/c/stream_panels.h"
 #include "plan/lower/stream.h"
 
 enum {
@@ -14,11 +15,8 @@ enum {
     AHEAD = 12,         /* of them, fetched before */
     FETCH_BYTES = 3072, /* of rows along it, fetched before */
     LINE_BYTES = 64,    /* of a line of the cache */
-    NEAR_BYTES = 16384, /* of rows of A that are read again and again ... */
-    NEAR_WIDE = 32768, /* ... by wide cores, in whole, where their first-level caches have 48 KiB */
-    GROUP = 16,        /* columns that a part of them is read for */
-    TERMS_WIDE =
-        1024, /* of a part at most, for wide cores, which read it for one block of columns */
+    NEAR_BYTES = 16384, /* of rows of A that are read again and again */
+    GROUP = 16,         /* columns that a part of them is read for */
     MANY_REGISTERS = 32,
 };
 
@@ -92,14 +90,12 @@ typedef struct {
 
 /* Rows of A that a block has: all m of them, in parts as equal as they can be, of four, which want the fewest loads; of
  * eight where that makes B come once and B is what a product waits for: f32 from memory, numbers of half and a quarter of its
- * bits by vectors of four, which are slow to make, and with few registers, where four by four do not fit. Wide cores wait for
- * less when blocks are four by four. */
+ * bits by vectors of four, which are slow to make, and with few registers, where four by four do not fit. */
 static int rows_of_block(const stream_t *s)
 {
     int m = (int)s->step.m;
     bool narrow = s->weight != DT_F32, few = s->caps.registers < MANY_REGISTERS;
-    bool once = m <= 8 && (!narrow || few) && !s->caps.ahead;
-    bool eight = (narrow && s->caps.lanes == 4) || once;
+    bool eight = (narrow && s->caps.lanes == 4) || (m <= 8 && (!narrow || few));
     int most = eight ? 8 : 4, parts = (m + most - 1) / most;
     return (m + parts - 1) / parts;
 }
@@ -118,34 +114,24 @@ static int64_t rows_ahead(const stream_t *s, int width)
 }
 
 /* Is A read part by part of its terms, for a group of columns each, since the whole of it does not stay in the
- * first-level cache? Wide cores read it from the second-level one as fast as they multiply, but few lines of B may be on their
- * way to the first-level cache at once: each of them is to come there in time and to leave for no other. */
+ * first-level cache? */
 static bool in_parts(const stream_t *s)
 {
-    int64_t bytes = s->step.m * s->step.k * 4;
-    return s->caps.ahead ? bytes > NEAR_WIDE && s->step.k > TERMS_WIDE : bytes > NEAR_BYTES;
+    return s->step.m * s->step.k * 4 > NEAR_BYTES;
 }
 
-static int64_t group_of_columns(const stream_t *s)
-{
-    return s->caps.ahead ? width_of_block(s) : GROUP;
-}
-
-/* In whole lines of B; parts for wide cores are alike. */
+/* In whole lines of B. */
 static int64_t part_terms(const stream_t *s)
 {
     int64_t line = LINE_BYTES * 8 / dtype_bits(s->weight), terms = NEAR_BYTES / 4 / s->step.m;
-    int64_t parts = (s->step.k + TERMS_WIDE - 1) / TERMS_WIDE;
-    if (s->caps.ahead) terms = (s->step.k / parts + line - 1) / line * line;
     if (!in_parts(s)) terms = s->step.k;
     return terms < line ? line : terms / line * line;
 }
 
-/* Numbers of half and a quarter of f32's bits are widened once, by the first of several blocks of rows of A; wide cores
- * widen them again sooner than they would write and read them. */
+/* Numbers of half and a quarter of f32's bits are widened once, by the first of several blocks of rows of A. */
 static bool keeps_wide(const stream_t *s)
 {
-    return s->weight != DT_F32 && rows_of_block(s) < s->step.m && !s->caps.ahead;
+    return s->weight != DT_F32 && rows_of_block(s) < s->step.m;
 }
 
 /* b<r> = lanes terms of row r of B from p + skip on. `whole`: of whole lines, which the first block keeps. */
@@ -175,10 +161,9 @@ static void write_terms(const stream_t *s, block_t block, int64_t skip, bool who
     str_add(out, "                {");
     for (int r = 0; r < block.width; r++) write_row_load(s, block, r, skip, whole, out);
     for (int i = 0; i < block.rows; i++) {
-        str_addf(out, "\n                { kc_v%d x = *(const kc_v%d *)(from + %" PRId64 " + p);",
+        str_addf(out,
+                 "\n                { const kc_v%d x = *(const kc_v%d *)(from + %" PRId64 " + p);",
                  lanes, lanes, i * s->step.lda + skip);
-        /* The compiler would load it once for each use, as operand of a multiply-add. */
-        if (s->caps.ahead && block.width > 1) str_add(out, " __asm__(\"\" : \"+v\"(x));");
         for (int r = 0; r < block.width; r++) str_addf(out, " c%d_%d += x * b%d;", i, r, r);
         str_add(out, " }");
     }
@@ -189,15 +174,6 @@ static void write_terms(const stream_t *s, block_t block, int64_t skip, bool who
 static void write_kept_sum(const stream_t *s, int i, int r, str_t *out)
 {
     str_addf(out, "part_sum[(j - g0 + %d) * %d + i + %d]", r, (int)s->step.m, i);
-}
-
-/* Asks for a line of the row that is read r rows later, or in its place of the next block or part (`ask`). */
-static void write_fetch(const stream_t *s, block_t block, int r, str_t *out)
-{
-    bool parts = in_parts(s), next = parts && s->caps.ahead;
-    int64_t rows = next ? 0 : parts ? GROUP : rows_ahead(s, block.width);
-    str_addf(out, "                __builtin_prefetch(%s + %" PRId64 " + p, 0, %d);\n",
-             next ? "ask" : "row", (r + rows) * s->step.ldb, parts && !next ? 2 : 3);
 }
 
 /* Partial sums of a block of columns from j and rows from i on, line of the cache by line. */
@@ -221,7 +197,8 @@ static void write_partial_sums(const stream_t *s, block_t block, str_t *out)
              "            int64_t p = %s;\n            for (; p < %s; p += %d) {\n",
              g->lda, parts ? "p0" : "0", parts ? "p1" : "lines", line);
     for (int r = block.at * block.width / block.n; r < (block.at + 1) * block.width / block.n; r++)
-        write_fetch(s, block, r, out);
+        str_addf(out, "                __builtin_prefetch(row + %" PRId64 " + p, 0, %d);\n",
+                 (r + (parts ? GROUP : rows_ahead(s, block.width))) * g->ldb, parts ? 2 : 3);
     for (int skip = 0; skip < line; skip += lanes) write_terms(s, block, skip, true, out);
     str_add(out, "            }\n");
 }
@@ -338,11 +315,6 @@ static void write_all_rows(const stream_t *s, int width, str_t *out)
 {
     int m = (int)s->step.m, rows = rows_of_block(s), n = (m + rows - 1) / rows;
     str_addf(out, "            const __auto_type row = b + j * %" PRId64 ";\n", s->step.ldb);
-    if (in_parts(s) && s->caps.ahead)
-        str_addf(out,
-                 "            const __auto_type ask = p1 < lines ? row + %" PRId64
-                 " : row + %" PRId64 " - p0;\n",
-                 part_terms(s), width * s->step.ldb);
     for (int at = 0; at < n; at++) {
         int first = at * rows, some = m - first < rows ? m - first : rows;
         str_addf(out, "            { const int64_t i = %d;\n", first);
@@ -367,7 +339,6 @@ static void write_columns(const stream_t *s, const char *end, str_t *out)
 static void write_along(const stream_t *s, str_t *out)
 {
     int line = LINE_BYTES * 8 / dtype_bits(s->weight);
-    int64_t group = group_of_columns(s);
     str_addf(out, "        const int64_t lines = %" PRId64 ";\n", s->step.k / line * line);
     if (keeps_wide(s))
         str_addf(out, "        float wide[%" PRId64 "] __attribute__((aligned(64)));\n",
@@ -378,14 +349,14 @@ static void write_along(const stream_t *s, str_t *out)
         return;
     }
     str_addf(out,
-             "        kc_v%d part_sum[%" PRId64 "];\n"
-             "        for (int64_t g0 = j0; g0 < j1; g0 += %" PRId64 ")\n"
+             "        kc_v%d part_sum[%d];\n"
+             "        for (int64_t g0 = j0; g0 < j1; g0 += %d)\n"
              "        for (int64_t p0 = 0; p0 < lines; p0 += %" PRId64 ") {\n"
-             "        const int64_t g1 = g0 + %" PRId64 " < j1 ? g0 + %" PRId64 " : j1;\n"
+             "        const int64_t g1 = g0 + %d < j1 ? g0 + %d : j1;\n"
              "        const int64_t p1 = p0 + %" PRId64 " < lines ? p0 + %" PRId64 " : lines;\n"
              "        int64_t j = g0;\n",
-             s->caps.lanes, group * s->step.m, group, part_terms(s), group, group, part_terms(s),
-             part_terms(s));
+             s->caps.lanes, GROUP * (int)s->step.m, GROUP, part_terms(s), GROUP, GROUP,
+             part_terms(s), part_terms(s));
     write_columns(s, "g1", out);
     str_add(out, "        }\n");
 }
@@ -473,7 +444,7 @@ static void write_all_columns(const stream_t *s, str_t *out)
 
 bool stream_is_in(const char *text)
 {
-    return strstr(text, "pcp_stream_") != NULL;
+    return strstr(text, "pcp_stream_") || strstr(text, "pcp_panels_");
 }
 
 static void write_matrix(char name, int arg, int64_t at, int64_t outer, int64_t inner, str_t *out)
@@ -488,6 +459,10 @@ void stream_render(const kernel_t *kernel, str_t *out)
 {
     const stream_t *s = kernel->stream;
     const plan_gemm_step_t *g = &s->step;
+    if (s->panels) {
+        stream_panels_render(kernel, out);
+        return;
+    }
     write_types(s, out);
     str_addf(out,
              "    for (int64_t part = begin, next; part < end; part = next) {\n"

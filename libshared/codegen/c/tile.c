@@ -37,6 +37,7 @@ const char tile_head[] =
     "    __asm__(\"vdpbf16ps %2, %1, %0\" : \"+v\"(c) : \"v\"(a), \"v\"(b));\n"
     "    return c;\n"
     "}\n"
+    "#define KC_PAIRS_DOT kc_dot\n"
     "#endif\n"
     "\n";
 

@@ -11,7 +11,8 @@ const char *prelude_attention_text(void);
 /* prelude_kept.h, behind that. */
 const char *prelude_kept_text(void);
 
-/* prelude_stream.h, prelude_stream_int.h and prelude_stream_fours.h, in the same way, behind the heads of tiles and packing for a matrix unit. */
+/* prelude_stream.h and, behind it, prelude_stream_int.h, prelude_stream_fours.h and prelude_stream_panels.h, in the same way, behind the heads of
+ * tiles and packing for a matrix unit. */
 const char *prelude_stream_text(void);
 
 /* prelude_split.h, behind the head of packing for a matrix unit. */

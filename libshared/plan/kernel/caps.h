@@ -21,6 +21,8 @@ typedef struct {
     int near_kib;  /* second-level cache that a core has at least; 0: not known */
     bool wide;     /* a core multiplies two whole vectors a cycle, faster than it copies them */
     bool ahead;    /* products ask early for what they copy or read next */
+    bool
+        panels; /* products of few rows read their matrix in panels (ir/panels.h); needs fours and bf16 */
     bool only_f32; /* no f64: what is computed for a program's own sake keeps to f32 */
     bool sweeps;   /* the device runs several steps in one go (plan/schedule/sweep.h) */
     int row_kib;   /* of rows that a kernel keeps beside the arena; 0: as much as a stack has */

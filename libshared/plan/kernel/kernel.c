@@ -14,7 +14,7 @@ const char *kernel_kind_name(kernel_kind_t kind)
 {
     static const char *const names[KERNEL_KIND_COUNT] = {
         [KERNEL_LOOPS] = "loops",   [KERNEL_PRODUCT] = "product", [KERNEL_ATTENTION] = "attention",
-        [KERNEL_STREAM] = "stream", [KERNEL_WEAVE] = "weave",
+        [KERNEL_STREAM] = "stream", [KERNEL_LINES] = "lines",     [KERNEL_WEAVE] = "weave",
     };
     return names[kind];
 }

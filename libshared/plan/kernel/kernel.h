@@ -177,6 +177,7 @@ typedef enum {
     KERNEL_PRODUCT,   /* a matrix product, cut for registers and caches (plan/kernel/tiles.h) */
     KERNEL_ATTENTION, /* attention by blocks, or its gradient (plan/lower/attention.h) */
     KERNEL_STREAM,    /* a product of few rows (plan/lower/stream.h) */
+    KERNEL_LINES,     /* rows of A as such a product reads them (plan/lower/stream_panels.h) */
     KERNEL_WEAVE,     /* weights in a matrix unit's order (plan/lower/weave.h) */
     KERNEL_KIND_COUNT,
 } kernel_kind_t;
@@ -206,7 +207,7 @@ typedef struct {
             const ir_op_t *op;
             const struct attention *attention;
         };
-        const struct stream *stream; /* STREAM */
+        const struct stream *stream; /* STREAM, LINES */
         const struct weave *weave;   /* WEAVE */
     };
 } kernel_t;

@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "ir/build.h"
+#include "plan/lower/stream_panels.h"
 
 enum {
     FEW_COLS = 16,    /* columns of a part at least, where each is a row of memory */
@@ -35,12 +36,13 @@ static bool asked_for(const lower_t *self, const ir_op_t *op)
 static bool describe(lower_t *self, const ir_op_t *op, stream_t *s, ir_val_t *root, int *bad)
 {
     *bad = gemm_describe(self, op, &s->weight, root, &s->step);
+    stream_panels_describe(self, op, s, &root[1], bad);
     const ir_op_t *from = *bad == 0 ? ir_def(self->fn, root[1]) : NULL;
     s->kept = from && from->code == OP_scatter;
     const plan_gemm_step_t *g = &s->step;
     bool weight = s->weight == DT_F32 || s->weight == DT_BF16 || s->weight == DT_I8;
     return *bad == 0 && weight && root[0] != root[1] && !g->trans_a && g->m >= 1 &&
-           g->m <= STREAM_ROWS && g->n > 1 && g->k > 1;
+           (s->panels || g->m <= STREAM_ROWS) && g->n > 1 && g->k > 1;
 }
 
 bool stream_prepare(lower_t *self, const ir_op_t *op)
@@ -52,20 +54,23 @@ bool stream_prepare(lower_t *self, const ir_op_t *op)
     if (describe(self, op, &s, root, &bad)) return true;
     if (bad & GEMM_BAD_B) return false;
     self->value[op->out].layout.rank = 0;
+    if (bad & GEMM_BAD_A) self->value[gemm_behind_views(self, op->in[0])].root = true;
+    if (describe(self, op, &s, root, &bad)) return true;
     if (bad & GEMM_BAD_A) self->value[op->in[0]].root = true;
     return describe(self, op, &s, root, &bad);
 }
 
 bool stream_by_matrix(const stream_t *self)
 {
-    return self->caps.matrix && self->most_rows >= TILE_LEAST && self->step.trans_b &&
-           self->weight != DT_F32 && self->step.k >= LEAST_TERMS && !self->kept;
+    return self->caps.matrix && !self->panels && self->most_rows >= TILE_LEAST &&
+           self->step.trans_b && self->weight != DT_F32 && self->step.k >= LEAST_TERMS &&
+           !self->kept;
 }
 
 bool stream_by_fours(const stream_t *self)
 {
-    return self->caps.fours && !self->caps.matrix && self->step.trans_b && self->weight == DT_I8 &&
-           self->step.k >= LEAST_TERMS && !self->kept;
+    return self->caps.fours && !self->panels && !self->caps.matrix && self->step.trans_b &&
+           self->weight == DT_I8 && self->step.k >= LEAST_TERMS && !self->kept;
 }
 
 /* Of one entry. */
@@ -73,7 +78,9 @@ static int64_t choose_cols(const stream_t *s, int64_t entries)
 {
     bool split = stream_by_matrix(s) || stream_by_fours(s);
     int64_t wanted = split ? TILE_PARTS : PARTS;
-    int64_t unit = stream_by_matrix(s) ? TILE_COLS : s->caps.lanes;
+    int64_t unit = s->panels             ? stream_panels_columns(s)
+                   : stream_by_matrix(s) ? TILE_COLS
+                                         : s->caps.lanes;
     int64_t parts = entries < wanted ? wanted / entries : 1;
     int64_t cols = s->step.n / parts;
     int64_t least = s->step.trans_b ? FEW_COLS : FEW_BYTES * 8 / dtype_bits(s->weight);
@@ -89,9 +96,11 @@ static char *label_of(const stream_t *s, int64_t entries)
     if (entries > 1) snprintf(times, sizeof times, " x%lld", (long long)entries);
     return mem_printf("stream %s %lldx%lldx%lld %s%s%s", g->trans_b ? "nt" : "nn", (long long)g->m,
                       (long long)g->n, (long long)g->k, dtype_name(s->weight), times,
-                      stream_by_matrix(s)  ? " by the matrix unit"
-                      : stream_by_fours(s) ? " by fours"
-                                           : "");
+                      s->rounded            ? " rounded, in panels"
+                      : s->panels           ? " in panels"
+                      : stream_by_matrix(s) ? " by the matrix unit"
+                      : stream_by_fours(s)  ? " by fours"
+                                            : "");
 }
 
 bool stream_place(lower_t *self, const ir_op_t *op)
@@ -102,6 +111,7 @@ bool stream_place(lower_t *self, const ir_op_t *op)
     *s = (stream_t){.caps = self->caps, .most_rows = most_rows(self)};
     if (!asked_for(self, op) || !describe(self, op, s, root, &bad)) return false;
     const plan_gemm_step_t *g = &s->step;
+    const ir_val_t lines = stream_panels_lines(self, s, root[0]);
     group_t *group = mem_calloc(1, sizeof *group);
     kernel_t *kernel = group->kernel = kernel_new();
     int64_t entries = g->batch * g->inner;
@@ -115,7 +125,8 @@ bool stream_place(lower_t *self, const ir_op_t *op)
     kernel->flops = 2.0 * (double)entries * (double)g->m * (double)g->n * (double)g->k;
     kernel->bytes = (double)entries * ((double)g->n * (double)g->k * dtype_bits(s->weight) / 8 +
                                        4.0 * (double)g->m * (double)(g->n + g->k));
-    s->arg_a = kernel_arg(kernel, root[0], DT_F32, false);
+    s->arg_a = lines == IR_NONE ? kernel_arg(kernel, root[0], DT_F32, false)
+                                : kernel_arg(kernel, lines, DT_I32, false);
     s->arg_b = kernel_arg(kernel, root[1], s->weight, false);
     s->arg_c = kernel_arg(kernel, op->out, DT_F32, true);
     group->order = (int)self->step.n;

@@ -17,6 +17,8 @@ typedef struct stream {
     int64_t part_cols; /* columns of C, a unit of parallel work; a multiple of caps.lanes */
     int64_t n_part;    /* of an entry; the last one may be smaller */
     int64_t most_rows; /* of the module's products */
+    bool panels;       /* B lies in panels (ir/panels.h): any number of rows */
+    bool rounded;      /* ... and rows of A are rounded as B is */
     bool kept; /* B is what the program keeps of texts, one for each: never for a matrix unit */
     caps_t caps;
 } stream_t;

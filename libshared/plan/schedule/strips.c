@@ -321,7 +321,7 @@ static bool touch_all(const lower_t *self, const lstep_t *step, int64_t strips, 
     const kernel_t *k = self->group.at[step->group]->kernel;
     bool kept = k->kind == KERNEL_ATTENTION && k->attention->kept;
     if (k->kind == KERNEL_ATTENTION && !kept) return attention_touch(self, k, strips, to);
-    if (k->kind == KERNEL_STREAM || k->kind == KERNEL_WEAVE || kept) {
+    if (k->kind == KERNEL_STREAM || k->kind == KERNEL_LINES || k->kind == KERNEL_WEAVE || kept) {
         any_touch(self, step, to);
         return false;
     }
