@@ -8,6 +8,7 @@
 #include "derive/emit.h"
 #include "derive/find.h"
 #include "ir/build_index.h"
+#include "ir/panels.h"
 #include "passes/passes.h"
 #include "passes/unroll.h"
 
@@ -73,7 +74,17 @@ static void describe(ir_module_t *m, ir_attrs_t *attrs, const char *role, const 
 typedef struct {
     ir_type_t type;
     const char *name;
+    int64_t rows; /* of one in panels; 0: it does not lie so */
 } param_t;
+
+/* The same in panels, if it may lie so. */
+static void put_in_panels(const found_t *found, arena_t *arena, int i, param_t *x)
+{
+    if (!found->panels[i] || !ir_panels_suit(&x->type)) return;
+    x->rows = x->type.dim[0];
+    x->type = ir_panels_type(&x->type);
+    x->name = arena_printf(arena, "%s" STEPS_PANELS, x->name);
+}
 
 /* The model's parameters as steps keep them, whole numbers' scales behind them; or as the module has them. */
 static int list_params(const found_t *found, arena_t *arena, bool steps, param_t *out)
@@ -81,13 +92,14 @@ static int list_params(const found_t *found, arena_t *arena, bool steps, param_t
     int n = 0;
     for (int i = 0; i < found->fn->body->n_arg; i++) {
         if (!found->is_param[i]) continue;
-        param_t x = {found->arg[i].type, found->arg[i].name};
+        param_t x = {found->arg[i].type, found->arg[i].name, 0};
         if (steps) x.type = param_type(found, i);
         if (steps && found->turned[i]) x.name = arena_printf(arena, "%s" STEPS_TURNED, x.name);
+        const ir_type_t rows = ir_type(DT_F32, 1, x.type.dim);
+        if (steps) put_in_panels(found, arena, i, &x);
         out[n++] = x;
         if (x.type.dtype != DT_I8 || !steps) continue;
-        ir_type_t rows = ir_type(DT_F32, 1, x.type.dim);
-        out[n++] = (param_t){rows, arena_printf(arena, "%s" STEPS_SCALES, x.name)};
+        out[n++] = (param_t){rows, arena_printf(arena, "%s" STEPS_SCALES, x.name), 0};
     }
     return n;
 }
@@ -131,7 +143,10 @@ static void begin(emit_t *e, const found_t *found, ir_fn_t *fn, bool steps)
     for (uint32_t v = 0; v < n; v++) e->value[v] = e->whole.map[v] = IR_NONE;
     for (int i = 0, k = 0; i < n_arg; i++) {
         if (!found->is_param[i]) continue;
+        param_t x = {.type = param_type(found, i)};
         e->kept[i] = ir_fn_param(fn, k++);
+        if (steps && found->panels[i] && ir_panels_suit(&x.type))
+            e->kept[i] = ir_panels_view(fn, e->kept[i], x.type.dim[0]);
         e->param[i] = ir_convert(fn, e->kept[i], found->arg[i].type.dtype);
         bool scaled = steps && found->narrow[i] == DT_I8;
         e->scales[i] = scaled ? ir_fn_param(fn, k++) : IR_NONE;
@@ -291,6 +306,7 @@ static int build_steps(derive_t *self, const model_steps_t *how, err_t *err)
     emit_t e = {.trace = &self->found.trace, .from = self->found.fn};
     int status = 0;
     find_narrow(&self->found, how->weights);
+    if (how->panels) find_panels(&self->found);
     list_kept(&self->found, &e, how);
     for (int i = 0; status == 0 && i < how->n_program; i++) {
         e.why = (err_t){0};

@@ -139,6 +139,7 @@ int find_scores(found_t *self, const ir_module_t *module, err_t *err)
     int n = self->fn->body->n_arg, status = -1;
     self->is_param = mem_calloc((size_t)n + 1, sizeof *self->is_param);
     self->turned = mem_calloc((size_t)n + 1, sizeof *self->turned);
+    self->panels = mem_calloc((size_t)n + 1, sizeof *self->panels);
     self->narrow = mem_calloc((size_t)n + 1, sizeof *self->narrow);
     for (int i = 0; i < n; i++) self->is_param[i] = self->arg[i].is_param;
     err_set(err, ERR_UNSUPPORTED, "@%s reads no tokens", self->fn->name);
@@ -160,6 +161,7 @@ void find_fini(found_t *self)
     trace_fini(&self->trace);
     free(self->is_param);
     free(self->turned);
+    free(self->panels);
     free(self->narrow);
     free(self->needed);
 }

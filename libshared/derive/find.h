@@ -9,6 +9,7 @@ typedef struct {
     const ir_fn_t *fn;
     optim_arg_t *arg;                 /* in the module's arena */
     bool *is_param, *turned, *needed; /* [n_arg], [n_arg]: derive/emit.h; [n_value]: for scores */
+    bool *panels;                     /* [n_arg]: kept in panels (ir/panels.h) */
     dtype_t *narrow; /* [n_arg]: kept as this type; DT_NONE: as the module has it */
     trace_t trace;
     ir_val_t logits, cut;         /* derive/emit.h */
@@ -23,5 +24,7 @@ void find_turned(found_t *self);
 /* Which f32 and half matrices may be kept as bf16, or as whole numbers with a scale for each row of what is kept: those
  * that are read by nothing but products with what belongs to tokens, and row by row for tokens. DT_F32: none. */
 void find_narrow(found_t *self, dtype_t weights);
+/* Which matrices only products read, as their second operand and along rows of what is kept, and row by row for tokens: panels. */
+void find_panels(found_t *self);
 
 #endif

@@ -76,6 +76,21 @@ static bool sums_any(const found_t *self, const ir_op_t *op, ir_val_t v, bool tu
     return summed(self, op, v) >= 0 || (!turned && looks_up(self, op, v));
 }
 
+static bool is_second(const ir_op_t *op, ir_val_t v)
+{
+    return op->code != OP_dot_general || op->in[1] == v;
+}
+
+static bool streams_rows(const found_t *self, const ir_op_t *op, ir_val_t v, bool turned)
+{
+    return is_second(op, v) && sums_rows(self, op, v, turned);
+}
+
+static bool streams_columns(const found_t *self, const ir_op_t *op, ir_val_t v, bool turned)
+{
+    return is_second(op, v) && sums_columns(self, op, v, turned);
+}
+
 static bool is_matrix(const found_t *self, int i)
 {
     return self->is_param[i] && self->arg[i].type.rank == 2;
@@ -98,4 +113,12 @@ void find_narrow(found_t *self, dtype_t weights)
                       all_fit(self, ir_fn_param(self->fn, i), false, VIEWS, fits);
         self->narrow[i] = narrow ? weights : DT_NONE;
     }
+}
+
+void find_panels(found_t *self)
+{
+    for (int i = 0; i < self->fn->body->n_arg; i++)
+        self->panels[i] = is_matrix(self, i) &&
+                          all_fit(self, ir_fn_param(self->fn, i), false, VIEWS,
+                                  self->turned[i] ? streams_rows : streams_columns);
 }

@@ -51,6 +51,11 @@ infer_keep_t infer_keep(const char *text)
                                        : INFER_KEEP_AS_WEIGHTS;
 }
 
+infer_activations_t infer_activations(const char *text)
+{
+    return strcmp(text, "weights") == 0 ? INFER_ACTIVATIONS_AS_WEIGHTS : INFER_ACTIVATIONS_F32;
+}
+
 /* --- opening --- */
 
 /* What @logits says of the model, and the family's description (copied) or NULL. */
@@ -377,7 +382,9 @@ static int take_hidden(infer_t *self, sequence_t *s, int row, err_t *err)
 
 static int check_scores(const infer_t *self, const float *scores, err_t *err)
 {
-    for (int64_t i = 0; i < self->facts.vocab; i++)
+    int bad = 0; /* in one sweep without branches, as there are many */
+    for (int64_t i = 0; i < self->facts.vocab; i++) bad |= scores[i] != scores[i];
+    for (int64_t i = 0; bad && i < self->facts.vocab; i++)
         if (isnan(scores[i]))
             return err_set(err, ERR_NUMERIC, "the model's score of token %lld is not a number",
                            (long long)i);
@@ -411,7 +418,6 @@ static int read_chunk(infer_t *self, int i, err_t *err)
  * nothing is. */
 static int read_next(infer_t *self, err_t *err)
 {
-    size_t vocab = (size_t)self->facts.vocab;
     int n = 0;
     for (int i = 0; i < self->facts.slots; i++) {
         const sequence_t *s = &self->sequence[i];
@@ -420,14 +426,14 @@ static int read_next(infer_t *self, err_t *err)
         self->at[i] = s->used ? (int64_t)s->n_read : self->facts.length;
         if (due) n = i + 1;
     }
-    const float *scores = n > 0 ? steps_next(self->steps, n, self->next, self->at, err) : NULL;
-    if (n > 0 && !scores) return -1;
+    if (n > 0 && steps_next(self->steps, n, self->next, self->at, err) < 0) return -1;
     for (int i = 0; i < n; i++) {
         sequence_t *s = &self->sequence[i];
         if (!s->used || s->n_read + 1 != s->token.n) continue;
-        memcpy(s->scores, scores + (size_t)i * vocab, vocab * sizeof *scores);
         s->n_read++;
-        if (check_scores(self, s->scores, err) < 0 || take_hidden(self, s, i, err) < 0) return -1;
+        if (steps_scores(self->steps, i, s->scores, err) < 0 ||
+            check_scores(self, s->scores, err) < 0 || take_hidden(self, s, i, err) < 0)
+            return -1;
     }
     return 0;
 }

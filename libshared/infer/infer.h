@@ -61,12 +61,21 @@ typedef enum { INFER_KEEP_AS_WEIGHTS, INFER_KEEP_F32, INFER_KEEP_BF16 } infer_ke
 /* "weights", "f32" or "bf16"; anything else counts as "weights". */
 infer_keep_t infer_keep(const char *text);
 
+/* What products multiply matrices of bf16 and i8 with. F32: activations as they are (what i8 is multiplied with has 15 bits
+ * and more beside the largest of a row). AS_WEIGHTS: rounded to bf16, or to i8 with a scale for each 256 of a row, where that is
+ * faster (caps_t.panels); elsewhere they stay as they are. */
+typedef enum { INFER_ACTIVATIONS_F32, INFER_ACTIVATIONS_AS_WEIGHTS } infer_activations_t;
+
+/* "f32" or "weights"; anything else counts as "f32". */
+infer_activations_t infer_activations(const char *text);
+
 typedef struct {
-    int threads;             /* 0: one per core */
-    int slots;               /* sequences at most, 0: 1 */
-    int64_t length;          /* tokens of a sequence at most, 0: what @logits reads */
-    infer_weights_t weights; /* of the window way as trained */
-    infer_keep_t keep;       /* the window way keeps nothing */
+    int threads;                     /* 0: one per core */
+    int slots;                       /* sequences at most, 0: 1 */
+    int64_t length;                  /* tokens of a sequence at most, 0: what @logits reads */
+    infer_weights_t weights;         /* of the window way as trained */
+    infer_keep_t keep;               /* the window way keeps nothing */
+    infer_activations_t activations; /* of the window way f32 */
     bool slide;  /* where a sequence would grow beyond `length`, its older half is forgotten and the
                               * newer read again; of a longer prompt the last `length` are taken. Else both are
                               * errors */

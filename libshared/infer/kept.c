@@ -7,18 +7,18 @@
 
 #include "base/half.h"
 #include "base/mem.h"
+#include "ir/panels.h"
 #include "model/steps.h"
 
-enum { ROWS = 16, MOST = 127 };
+enum { ROWS = IR_PANEL_ROWS, MOST = 127 };
 
-/* The name without its ending; NULL: it has another. Returns, caller frees. */
-static char *without(const char *name, const char *ending)
+/* Takes the ending off the name, if it has it. */
+static bool take_off(char *name, const char *ending)
 {
     size_t n = strlen(name), e = strlen(ending);
-    if (n < e || strcmp(name + n - e, ending) != 0) return NULL;
-    char *out = mem_strdup(name);
-    out[n - e] = 0;
-    return out;
+    if (n < e || strcmp(name + n - e, ending) != 0) return false;
+    name[n - e] = 0;
+    return true;
 }
 
 const safetensor_t *kept_find(const safetensors_t *params, const char *name, kept_form_t *form)
@@ -26,14 +26,12 @@ const safetensor_t *kept_find(const safetensors_t *params, const char *name, kep
     *form = (kept_form_t){0};
     const safetensor_t *found = safetensors_find(params, name);
     if (found) return found;
-    char *matrix = without(name, STEPS_SCALES);
-    form->scales = matrix != NULL;
-    if (!matrix) matrix = mem_strdup(name);
-    char *base = without(matrix, STEPS_TURNED);
-    form->turned = base != NULL;
-    found = safetensors_find(params, base ? base : matrix);
+    char *base = mem_strdup(name);
+    form->scales = take_off(base, STEPS_SCALES);
+    form->panels = take_off(base, STEPS_PANELS);
+    form->turned = take_off(base, STEPS_TURNED);
+    found = safetensors_find(params, base);
     free(base);
-    free(matrix);
     return found;
 }
 
@@ -48,13 +46,14 @@ static float number_at(const safetensor_t *x, int64_t i)
 typedef struct {
     const safetensor_t *from;
     int64_t rows, cols;
-    bool turned;
+    bool turned, panels;
 } matrix_t;
 
 /* What is no matrix is one row. */
 static matrix_t matrix_of(const safetensor_t *from, kept_form_t form)
 {
-    matrix_t x = {.from = from, .rows = 1, .cols = 1, .turned = form.turned};
+    matrix_t x = {.from = from, .rows = 1, .cols = 1};
+    x.turned = form.turned, x.panels = form.panels;
     for (int d = 0; d < from->rank; d++) x.cols *= from->dims[d];
     if (from->rank != 2) return x;
     x.rows = from->dims[form.turned ? 1 : 0];
@@ -85,15 +84,44 @@ static void write_whole_numbers(const float *row, int64_t n, int8_t *out)
     for (int64_t i = 0; i < n; i++) out[i] = (int8_t)(scale > 0 ? nearbyintf(row[i] / scale) : 0);
 }
 
+/* Rows of f32 as n rows of numbers of the type. */
+static void convert_rows(const matrix_t *x, int64_t n, const float *from, dtype_t dtype, void *out)
+{
+    for (int64_t r = 0; dtype == DT_I8 && r < n; r++)
+        write_whole_numbers(from + r * x->cols, x->cols, (int8_t *)out + r * x->cols);
+    for (int64_t i = 0; dtype == DT_BF16 && i < n * x->cols; i++)
+        ((uint16_t *)out)[i] = half_to_bf16(from[i]);
+    if (dtype == DT_F32) memcpy(out, from, (size_t)(n * x->cols) * sizeof *from);
+}
+
+/* Rows in a panel, of which n are there: words of 32 bits, row by row, in turn. */
+static void turn_panel(const uint32_t *rows, int64_t n, int64_t words, uint32_t *panel)
+{
+    for (int64_t w = 0; w < words; w++)
+        for (int64_t r = 0; r < n; r++) panel[w * IR_PANEL_ROWS + r] = rows[r * words + w];
+}
+
 static void write_rows(const matrix_t *x, int64_t first, int64_t n, const float *from,
                        dtype_t dtype, void *out)
 {
-    for (int64_t r = 0; dtype == DT_I8 && r < n; r++)
-        write_whole_numbers(from + r * x->cols, x->cols, (int8_t *)out + (first + r) * x->cols);
-    for (int64_t i = 0; dtype == DT_BF16 && i < n * x->cols; i++)
-        ((uint16_t *)out)[first * x->cols + i] = half_to_bf16(from[i]);
-    if (dtype == DT_F32)
-        memcpy((float *)out + first * x->cols, from, (size_t)(n * x->cols) * sizeof *from);
+    int64_t row = x->cols * (int64_t)dtype_bytes(dtype);
+    char *to = (char *)out + first * row;
+    if (!x->panels) {
+        convert_rows(x, n, from, dtype, to);
+        return;
+    }
+    uint32_t *rows = mem_calloc((size_t)(n * row), 1);
+    convert_rows(x, n, from, dtype, rows);
+    turn_panel(rows, n, row / (int64_t)sizeof *rows, (uint32_t *)(void *)to);
+    free(rows);
+}
+
+static bool fits_panels(const ir_type_t *want, const matrix_t *x)
+{
+    ir_type_t matrix = ir_type(want->dtype, 2, (int64_t[]){x->rows, x->cols});
+    if (!ir_panels_suit(&matrix)) return false;
+    ir_type_t type = ir_panels_type(&matrix);
+    return ir_shape_equal(&type, want);
 }
 
 static bool fits(const plan_tensor_t *want, kept_form_t form, const safetensor_t *have,
@@ -101,10 +129,11 @@ static bool fits(const plan_tensor_t *want, kept_form_t form, const safetensor_t
 {
     const ir_type_t *t = &want->type;
     bool known = have->dtype == DT_F32 || have->dtype == DT_BF16 || have->dtype == DT_F16;
-    if (!known || ((form.turned || form.scales || t->dtype == DT_I8) && have->rank != 2))
-        return false;
+    bool matrix = form.turned || form.panels || form.scales || t->dtype == DT_I8;
+    if (!known || (matrix && have->rank != 2)) return false;
     if (form.scales) return t->dtype == DT_F32 && t->rank == 1 && t->dim[0] == x->rows;
     if (t->dtype != DT_F32 && t->dtype != DT_BF16 && t->dtype != DT_I8) return false;
+    if (form.panels) return fits_panels(t, x);
     if (form.turned) return t->rank == 2 && t->dim[0] == x->rows && t->dim[1] == x->cols;
     ir_type_t type = ir_type(have->dtype, have->rank, have->dims);
     return ir_shape_equal(&type, t);

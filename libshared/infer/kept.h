@@ -1,4 +1,4 @@
-/* Parameters as the programs of steps keep them (model/steps.h): of another type, transposed, as whole numbers
+/* Parameters as the programs of steps keep them (model/steps.h): of another type, transposed, in panels, as whole numbers
  * with a scale for each row. */
 #ifndef INFER_KEPT_H
 #define INFER_KEPT_H
@@ -8,6 +8,7 @@
 
 typedef struct {
     bool turned; /* a matrix's rows are the file's columns */
+    bool panels; /* a matrix lies in panels (ir/panels.h) */
     bool scales; /* the scales of its rows, not its numbers */
 } kept_form_t;
 

@@ -114,7 +114,7 @@ static int load_one(exec_t *exec, int tensor, const plan_tensor_t *want, kept_fo
 {
     char a[IR_TYPE_TEXT], b[IR_TYPE_TEXT];
     ir_type_t type = ir_type(have->dtype, have->rank, have->dims);
-    bool same = !form.turned && !form.scales && ir_type_equal(&type, &want->type);
+    bool same = !form.turned && !form.panels && !form.scales && ir_type_equal(&type, &want->type);
     void *other = same ? NULL : kept_make(want, form, have);
     if (!same && !other)
         return err_set(err, ERR_CORRUPT, "parameter \"%s\" is %s, the model wants %s", want->name,

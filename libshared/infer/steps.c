@@ -7,6 +7,7 @@
 
 #include "base/mem.h"
 #include "base/str.h"
+#include "codegen/target.h"
 #include "infer/plans.h"
 #include "model/family.h"
 #include "runtime/exec.h"
@@ -28,6 +29,7 @@ typedef struct {
 
 struct steps {
     model_steps_t how;
+    bool rounded; /* activations as matrices are kept */
     model_step_t list[MOST];
     program_t program[MOST];
     plan_t *plan;
@@ -36,7 +38,7 @@ struct steps {
     int64_t vocab, width;
     const program_t *ran;      /* in the last call */
     int32_t *token, *position; /* of a call */
-    float *scores, *hidden;    /* [slots, vocab], [slots, width] */
+    float *hidden;             /* [slots, width] */
 };
 
 /* --- programs --- */
@@ -175,6 +177,7 @@ static ir_module_t *make_module(void *user, err_t *err)
     ir_module_t *module = m->from->derived ? derive_steps(m->from->derived, how, err)
                                            : family_build(m->from->config, &run, err);
     if (module) attr_set_int(module->arena, &module->attrs, "pcp.stream", how->slots);
+    if (module && m->steps->rounded) attr_set_int(module->arena, &module->attrs, "pcp.rounded", 1);
     return module;
 }
 
@@ -182,10 +185,10 @@ static ir_module_t *make_module(void *user, err_t *err)
 static char *describe(const steps_t *self, const steps_from_t *from)
 {
     str_t text = {0};
-    str_addf(&text, "%s %s, %lld slots of %lld, %s, kept %s:",
+    str_addf(&text, "%s %s, %lld slots of %lld, %s%s, kept %s:",
              from->derived ? "derived steps of" : "steps of", from->config,
              (long long)self->how.slots, (long long)self->how.length, dtype_name(self->how.weights),
-             dtype_name(self->how.kept));
+             self->rounded ? " rounded" : "", dtype_name(self->how.kept));
     for (int i = 0; i < self->how.n_program; i++) str_addf(&text, " %s", self->program[i].name);
     char *out = mem_strdup(str_text(&text));
     str_fini(&text);
@@ -202,6 +205,9 @@ steps_t *steps_new(const steps_from_t *from, int64_t length, const infer_source_
                         : o->weights == INFER_I8 ? DT_I8
                                                  : DT_F32;
     self->how.kept = o->keep == INFER_KEEP_BF16 ? DT_BF16 : DT_F32;
+    self->how.panels = target_caps(target_host()).panels;
+    self->rounded = self->how.panels && self->how.weights != DT_F32 &&
+                    o->activations == INFER_ACTIVATIONS_AS_WEIGHTS;
     list_programs(self);
     making_t making = {from, self};
     char *what = describe(self, from);
@@ -215,7 +221,6 @@ steps_t *steps_new(const steps_from_t *from, int64_t length, const infer_source_
     int64_t most = self->how.slots > LONG ? self->how.slots : LONG;
     self->token = mem_calloc((size_t)most, sizeof *self->token);
     self->position = mem_calloc((size_t)most, sizeof *self->position);
-    self->scores = mem_calloc((size_t)(self->how.slots * self->vocab), sizeof *self->scores);
     self->hidden = mem_calloc((size_t)(self->how.slots * self->width) + 1, sizeof *self->hidden);
     if (status < 0) steps_destroy(&self);
     return self;
@@ -231,7 +236,6 @@ void steps_destroy(steps_t **self_p)
     plans_done(&self->place);
     free(self->token);
     free(self->position);
-    free(self->scores);
     free(self->hidden);
     free(self);
 }
@@ -264,12 +268,11 @@ static int write(steps_t *self, int tensor, const int32_t *values, err_t *err)
     return exec_write(self->exec, tensor, values, (size_t)self->plan->tensor[tensor].n_bytes, err);
 }
 
-static int run(steps_t *self, const program_t *p, float *scores, err_t *err)
+static int run(steps_t *self, const program_t *p, err_t *err)
 {
     if (exec_run(self->exec, p->name, err) < 0) return -1;
     self->ran = p;
-    return exec_read(self->exec, p->logits, scores, (size_t)self->plan->tensor[p->logits].n_bytes,
-                     err);
+    return 0;
 }
 
 int64_t steps_chunk(const steps_t *self, int64_t n)
@@ -289,7 +292,7 @@ int steps_read(steps_t *self, int slot, const uint32_t *tokens, int64_t n, int64
     if (write(self, p->tokens, self->token, err) < 0 || write(self, p->first, &at, err) < 0 ||
         write(self, p->slot, &place, err) < 0 || write(self, p->last, &last, err) < 0)
         return -1;
-    return run(self, p, scores, err);
+    return run(self, p, err) < 0 ? -1 : steps_scores(self, 0, scores, err);
 }
 
 int steps_copy(steps_t *self, int from, int to, int64_t n, err_t *err)
@@ -301,7 +304,7 @@ int steps_copy(steps_t *self, int from, int to, int64_t n, err_t *err)
     return exec_run(self->exec, p->name, err);
 }
 
-const float *steps_next(steps_t *self, int n, const uint32_t *tokens, const int64_t *at, err_t *err)
+int steps_next(steps_t *self, int n, const uint32_t *tokens, const int64_t *at, err_t *err)
 {
     int64_t end = 0, rows = 1;
     while (rows < n) rows *= 2;
@@ -309,19 +312,24 @@ const float *steps_next(steps_t *self, int n, const uint32_t *tokens, const int6
     for (int64_t i = 0; i < rows; i++) /* one that stands at the end reads nothing that counts */
         if (at[i] >= end && at[i] < self->how.length) end = at[i] + 1;
     program_t *p = find_program(self, n, 1, end);
-    if (!p) {
-        err_set(err, ERR_STATE, "no program reads a token of %d sequences at %lld", n,
-                (long long)end);
-        return NULL;
-    }
+    if (!p)
+        return err_set(err, ERR_STATE, "no program reads a token of %d sequences at %lld", n,
+                       (long long)end);
     for (int i = 0; i < p->how.rows; i++) {
         self->token[i] = i < n ? (int32_t)tokens[i] : 0;
         self->position[i] = (int32_t)at[i]; /* of those beyond n, too: something is written there */
     }
-    bool fine = write(self, p->tokens, self->token, err) == 0 &&
-                write(self, p->first, self->position, err) == 0 &&
-                run(self, p, self->scores, err) == 0;
-    return fine ? self->scores : NULL;
+    if (write(self, p->tokens, self->token, err) < 0 ||
+        write(self, p->first, self->position, err) < 0)
+        return -1;
+    return run(self, p, err);
+}
+
+int steps_scores(steps_t *self, int slot, float *scores, err_t *err)
+{
+    const size_t n_bytes = (size_t)self->vocab * sizeof *scores;
+    return exec_read_part(self->exec, self->ran->logits, (uint64_t)slot * n_bytes, scores, n_bytes,
+                          err);
 }
 
 const float *steps_hidden(steps_t *self, err_t *err)

@@ -35,12 +35,13 @@ int steps_read(steps_t *self, int slot, const uint32_t *tokens, int64_t n, int64
 /* Let slot `to` have what slot `from` has kept of its first n tokens, 1 to length. */
 int steps_copy(steps_t *self, int from, int to, int64_t n, err_t *err);
 
-/* Read one token of each slot below n at its position, n at most the slots: scores of slot i are
- * borrowed until the next call, scores + i * vocab. A slot without a token reads any at the position
- * it stands at, which is then read again; at `length`, nothing is kept of it: `at` has the position of
- * every slot. NULL: err. */
-const float *steps_next(steps_t *self, int n, const uint32_t *tokens, const int64_t *at,
-                        err_t *err);
+/* Read one token of each slot below n at its position, n at most the slots; steps_scores has what comes behind each. A slot
+ * without a token reads any at the position it stands at, which is then read again; at `length`, nothing is kept of it: `at`
+ * has the position of every slot. */
+int steps_next(steps_t *self, int n, const uint32_t *tokens, const int64_t *at, err_t *err);
+
+/* Scores[vocab] of a slot below the n of the last steps_next. */
+int steps_scores(steps_t *self, int slot, float *scores, err_t *err);
 
 /* What the scores of the last call were computed from, of each of its rows (steps_read: one): [.., width],
  * borrowed until the next call. NULL: err. */

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "ir/panels.h"
 #include "model/steps_in.h"
 
 void params_add(params_t *self, const char *name, const char *init, int rank, int64_t d0,
@@ -24,7 +25,10 @@ void params_add(params_t *self, const char *name, const char *init, int rank, in
 
 ir_val_t layer_next(build_t *b)
 {
-    return ir_fn_param(b->fn, b->next_param++);
+    const int i = b->next_param++;
+    int64_t rows = b->steps ? b->steps->params->at[i].rows : 0;
+    ir_val_t x = ir_fn_param(b->fn, i);
+    return rows > 0 ? ir_panels_view(b->fn, x, rows) : x;
 }
 
 ir_val_t layer_along_last(build_t *b, ir_val_t vector, const ir_type_t *like)

@@ -15,6 +15,8 @@ typedef struct {
     const char *name, *init; /* init: a rule of model/init.h */
     ir_type_t type;
     bool turned; /* a matrix [in, out], which steps keep as [out, in] */
+    int64_t
+        rows; /* of a matrix that steps keep in panels, whose type this is then; 0: it does not lie so */
 } param_t;
 
 typedef struct {
@@ -55,7 +57,7 @@ typedef struct {
     layer_steps_t *steps; /* NULL: the function sees all of each sequence, from position 0 */
 } build_t;
 
-ir_val_t layer_next(build_t *b); /* the next parameter of the list */
+ir_val_t layer_next(build_t *b); /* the next parameter of the list; of one in panels the matrix */
 
 /* A vector along the last axis of `like`; a value per row, [..], along a new last axis. */
 ir_val_t layer_along_last(build_t *b, ir_val_t vector, const ir_type_t *like);

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "ir/build_index.h"
+#include "ir/panels.h"
 #include "model/steps_in.h"
 #include "ops/fused.h"
 
@@ -313,8 +314,15 @@ static void turn(arena_t *arena, param_t *x)
     d[0] = d[1], d[1] = first;
 }
 
+static void put_in_panels(arena_t *arena, param_t *x)
+{
+    x->name = arena_printf(arena, "%s" STEPS_PANELS, x->name);
+    x->rows = x->type.dim[0];
+    x->type = ir_panels_type(&x->type);
+}
+
 /* Matrices are kept as the steps want them, everything else in f32. */
-static params_t stored(const params_t *params, dtype_t weights)
+static params_t stored(const params_t *params, const model_steps_t *how)
 {
     params_t out = *params;
     out.prefix = "";
@@ -324,11 +332,13 @@ static params_t stored(const params_t *params, dtype_t weights)
     memcpy(out.at, params->at, (size_t)params->n * sizeof *out.at);
     for (int i = 0; i < params->n; i++) {
         param_t *x = &out.at[i];
-        x->type.dtype = x->type.rank > 1 ? weights : DT_F32;
+        x->type.dtype = x->type.rank > 1 ? how->weights : DT_F32;
         if (x->turned) turn(params->arena, x);
+        int64_t rows = x->type.dim[0];
+        if (how->panels && ir_panels_suit(&x->type)) put_in_panels(params->arena, x);
         if (x->type.dtype == DT_I8)
             params_add(&out, arena_printf(params->arena, "%s" STEPS_SCALES, x->name), x->init, 1,
-                       x->type.dim[0], 0);
+                       rows, 0);
     }
     return out;
 }
@@ -338,6 +348,7 @@ ir_val_t layer_scales(build_t *b, ir_val_t matrix)
     const params_t *params = b->steps ? b->steps->params : NULL;
     int i = 0, k = 0;
     if (matrix == IR_NONE || ir_type_of(b->fn, matrix)->dtype != DT_I8) return IR_NONE;
+    ir_panels_behind(b->fn, matrix, &matrix);
     while (ir_fn_param(b->fn, i) != matrix) i++;
     const char *name = arena_printf(b->fn->module->arena, "%s" STEPS_SCALES, params->at[i].name);
     while (strcmp(params->at[k].name, name) != 0) k++;
@@ -348,7 +359,7 @@ ir_module_t *steps_build(const model_t *model, const params_t *params, ir_module
                          err_t *err)
 {
     int status = check_steps(model, err);
-    params_t own = stored(params, model->steps->weights);
+    params_t own = stored(params, model->steps);
     for (int i = 0; status == 0 && i < model->steps->n_program; i++)
         status = (model->steps->program[i].copies ? build_copy : build_step)(
             module, model, &own, &model->steps->program[i], err);

@@ -3,8 +3,9 @@
  *
  * A module has a function per program, of these parameters and results (pcp.role "name"):
  *   param "..."            the parameters as in @logits; a matrix [in, out] as [out, in], whose rows
- *                          are read one after another, by its name and STEPS_TURNED. A matrix of i8
- *                          has the f32 scales of its rows by its name and STEPS_SCALES
+ *                          are read one after another, by its name and STEPS_TURNED; in panels
+ *                          (ir/panels.h), by that and STEPS_PANELS. A matrix of i8 has the f32
+ *                          scales of its rows by its name and STEPS_SCALES
  *   state "keys.L"         [slots, length, kv_heads, head] f32 or bf16, and "values.L": of layer L; a row each
  *                          per sequence (slot) and position. Also results, which update them in place
  *   batch "P.tokens"       [rows, time] i32, P: the program's name
@@ -25,6 +26,7 @@
 #include "ir/type.h"
 
 #define STEPS_TURNED "^T"
+#define STEPS_PANELS "^P"
 #define STEPS_SCALES "^S"
 
 typedef struct {
@@ -39,6 +41,7 @@ typedef struct {
     int64_t slots, length; /* length: at most the model's positions */
     dtype_t weights;       /* of matrices: DT_F32, DT_BF16 or DT_I8. Sums are always f32 */
     dtype_t kept;          /* of keys and values: DT_BF16, rounded to nearest even, or DT_F32 */
+    bool panels;           /* matrices lie in panels, where they can */
     const model_step_t *program;
     int n_program;
 } model_steps_t;
