@@ -63,6 +63,13 @@ static const config_field_t fields[] = {
      .help = "how keys and values of what has been read are kept; weights: in bf16 where a known "
              "family's matrices are bf16 or int8, else in f32",
      .words = "weights|f32|bf16"},
+    {.name = "activations",
+     .kind = CONFIG_ENUM,
+     .offset = offsetof(gateway_config_t, activations),
+     .fallback = "f32",
+     .help = "what matrices of bf16 and int8 are multiplied with; f32: numbers as they are; "
+             "weights: rounded to the same type, faster for several texts on some processors",
+     .words = "f32|weights"},
     FLAG(follow, "serve newer checkpoints of the same run as they come, without a restart"),
     COUNT(threads, "0", 0, 1024, "of each model; 0: one per core"),
     COUNT(plans_limit, "4Gi", 0, 1e15,

@@ -7,8 +7,8 @@
 
 typedef struct {
     service_options_t common;
-    char *http, *model, *chat_template, *tokens, *tls_cert, *tls_key, *weights, *keep, *members,
-        *join, *id;
+    char *http, *model, *chat_template, *tokens, *tls_cert, *tls_key, *weights, *keep, *activations,
+        *members, *join, *id;
     int64_t batch, queue, connections, body_bytes, drain_s, context, threads, member_wait_s,
         plans_limit;
     double timeout_s;

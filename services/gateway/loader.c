@@ -55,11 +55,13 @@ static int take_tokenizer(state_t *self, const checkpoint_t *checkpoint, loaded_
     return 0;
 }
 
-/* The same checkpoint with other matrices, or with keys and values kept otherwise, writes other texts. */
+/* The same checkpoint with other matrices, with keys and values kept otherwise, or other activations, writes other texts. */
 static const char *const matrices[] = {
     [INFER_AS_TRAINED] = "", [INFER_F32] = "-f32", [INFER_BF16] = "-bf16", [INFER_I8] = "-int8"};
 static const char *const kept[] = {
     [INFER_KEEP_AS_WEIGHTS] = "", [INFER_KEEP_F32] = "-keepf32", [INFER_KEEP_BF16] = "-keepbf16"};
+static const char *const activations[] = {
+    [INFER_ACTIVATIONS_F32] = "", [INFER_ACTIVATIONS_AS_WEIGHTS] = "-rounded"};
 
 static int load(state_t *self, loaded_t *out, err_t *err)
 {
@@ -75,8 +77,9 @@ static int load(state_t *self, loaded_t *out, err_t *err)
         out->facts = infer_facts(out->model);
         out->path = mem_strdup(checkpoint_path(checkpoint));
         out->round = checkpoint_info(checkpoint)->round;
-        snprintf(out->hash, sizeof out->hash, "%.12s%s%s", checkpoint_hash(checkpoint),
-                 matrices[self->options->infer.weights], kept[self->options->infer.keep]);
+        snprintf(out->hash, sizeof out->hash, "%.12s%s%s%s", checkpoint_hash(checkpoint),
+                 matrices[self->options->infer.weights], kept[self->options->infer.keep],
+                 activations[self->options->infer.activations]);
     } else {
         infer_close(&out->model);
         err_prefix(err, "%s: ", self->options->path);

@@ -238,6 +238,7 @@ loader_options_t loop_loader_options(const gateway_config_t *c, const char *path
                   .length = c->context,
                   .weights = infer_weights(c->weights),
                   .keep = infer_keep(c->keep),
+                  .activations = infer_activations(c->activations),
                   .cache_limit = c->plans_limit > 0 ? (uint64_t)c->plans_limit : UINT64_MAX},
         .follow_ms = c->follow ? FOLLOW_MS : 0};
 }

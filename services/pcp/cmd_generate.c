@@ -193,6 +193,7 @@ static int open_model(job_t *job, const checkpoint_t *checkpoint, size_t n_promp
                                      .length = o->context,
                                      .weights = infer_weights(o->weights),
                                      .keep = infer_keep(o->keep),
+                                     .activations = infer_activations(o->activations),
                                      .cache_limit = o->plans_limit > 0 ? (uint64_t)o->plans_limit
                                                                        : UINT64_MAX,
                                      .slide = !o->no_slide,

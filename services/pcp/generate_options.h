@@ -7,7 +7,7 @@
 #include "infer/infer.h"
 
 typedef struct {
-    char *checkpoint, *prompt, *prompts, *stop, *bias, *weights, *keep;
+    char *checkpoint, *prompt, *prompts, *stop, *bias, *weights, *keep, *activations;
     int64_t tokens, top_k, seed, threads, logprobs, batch, context, plans_limit;
     double temperature, top_p, min_p, repetition;
     bool json, window, no_slide, timing;
