@@ -80,6 +80,7 @@ static uint8_t *make_params(const ir_fn_t *fn, size_t *size, err_t *err)
 }
 
 static infer_keep_t keep; /* as said */
+static infer_activations_t activations;
 
 static infer_t *open_model(const model_t *model, int threads, int rows, err_t *err)
 {
@@ -92,8 +93,12 @@ static infer_t *open_model(const model_t *model, int threads, int rows, err_t *e
     safetensors_t *params = bytes ? safetensors_view(bytes, size, err) : NULL;
     const infer_source_t source = {
         .text = str_text(&text), .n_text = text.n, .file = model->name, .params = params};
-    const infer_options_t options = {
-        .threads = threads, .slots = rows, .weights = model->weights, .keep = keep, .slide = true};
+    const infer_options_t options = {.threads = threads,
+                                     .slots = rows,
+                                     .weights = model->weights,
+                                     .keep = keep,
+                                     .activations = activations,
+                                     .slide = true};
     infer_t *self = params ? infer_open(&source, &options, err) : NULL;
     safetensors_close(&params);
     free(bytes);
@@ -279,11 +284,12 @@ int main(int argc, char **argv)
         if (strcmp(argv[at], "--rows") == 0) rows = value;
         if (strcmp(argv[at], "--top") == 0) top = value;
         if (strcmp(argv[at], "--keep") == 0) keep = infer_keep(argv[at + 1]);
+        if (strcmp(argv[at], "--activations") == 0) activations = infer_activations(argv[at + 1]);
     }
     if (argc > at && argv[at][0] == '-') {
-        puts(
-            "usage: bench decode [--threads N] [--tokens N] [--rows N] [--keep f32|bf16] [--top N] "
-            "[gpt2|gpt2-bf16|gpt2-int8|llama|llama-bf16|llama-int8 ...]");
+        puts("usage: bench decode [--threads N] [--tokens N] [--rows N] [--keep f32|bf16] "
+             "[--activations f32|weights] [--top N] "
+             "[gpt2|gpt2-bf16|gpt2-int8|llama|llama-bf16|llama-int8 ...]");
         return 2;
     }
     for (size_t i = 0; i < sizeof models / sizeof *models; i++)

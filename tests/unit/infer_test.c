@@ -14,6 +14,7 @@
 
 #include "base/half.h"
 #include "base/mem.h"
+#include "codegen/target.h"
 #include "infer_rig.h"
 #include "temp.h"
 
@@ -411,6 +412,37 @@ static void test_int8(void **state)
     check_int8(&model, "llama", false);
 }
 
+/* Activations rounded as matrices are, where the target has products for it: scores move by little. Texts go on for
+ * themselves. */
+static void check_rounded(model_t *model, infer_weights_t weights, const char *name)
+{
+    infer_options_t o = {.cache_dir = "", .weights = weights, .keep = INFER_KEEP_F32, .slots = 3};
+    infer_t *exact = open_as(model, &o);
+    o.activations = INFER_ACTIVATIONS_AS_WEIGHTS;
+    infer_t *rounded = open_as(model, &o);
+    double most = follow(exact, rounded, 3, 12, false);
+    most = fmax(most, follow(exact, rounded, 20, 12, false));
+    print_message("%s, rounded activations: scores differ by %.3g at most\n", name, most);
+    bool does = target_caps(target_host()).panels && weights != INFER_F32;
+    assert_true(does ? most > 0 && most < 0.3 : most == 0); /* scores are of the order of 1 */
+    infer_close(&exact);
+    infer_close(&rounded);
+}
+
+static void test_rounded(void **state)
+{
+    (void)state;
+    model_t model;
+    model_of_family(&model, rig_gpt2(false));
+    check_rounded(&model, INFER_F32, "gpt2 in f32");
+    check_rounded(&model, INFER_BF16, "gpt2 in bf16");
+    check_rounded(&model, INFER_I8, "gpt2 in int8");
+    model_fini(&model);
+    model_of_family(&model, rig_llama());
+    check_rounded(&model, INFER_I8, "llama in int8");
+    model_fini(&model);
+}
+
 /* Without sliding a full context is an error, with it the sequence goes on as one that begins with the
  * newer half. */
 static void test_full(void **state)
@@ -509,6 +541,7 @@ int main(void)
         cmocka_unit_test(test_side_by_side),
         cmocka_unit_test(test_bf16),
         cmocka_unit_test(test_int8),
+        cmocka_unit_test(test_rounded),
         cmocka_unit_test(test_kept),
         cmocka_unit_test(test_kept_as_weights),
         cmocka_unit_test(test_full),
