@@ -251,6 +251,61 @@ static void test_view(void **state)
     check_target("c:scalar", false);
 }
 
+/* --- a result that is read transposed alone: right, by whatever way --- */
+
+enum { SQUARE = 16, DEEP = 64 };
+static const case_t square = {.m = SQUARE, .n = SQUARE, .k = DEEP, .weight = DT_F32};
+
+static plan_t *plan_of_transposed(void)
+{
+    err_t err = {0};
+    ir_module_t *module = ir_module_new();
+    ir_type_t matrix = type_of(&square);
+    ir_type_t types[] = {ir_type(DT_F32, 2, (int64_t[]){SQUARE, DEEP}), ir_panels_type(&matrix)};
+    ir_fn_t *fn = ir_fn_new(module, "f", 2, types);
+    const ir_dot_t dims = {.n_contract = 1, .lhs_contract = {1}, .rhs_contract = {1}};
+    ir_val_t w = ir_panels_view(fn, ir_fn_param(fn, 1), SQUARE);
+    ir_val_t y = ir_dot(fn, ir_fn_param(fn, 0), w, &dims, DT_NONE);
+    ir_val_t out = ir_transpose(fn, ir_op1(fn, OP_sine, y), (int64_t[]){1, 0});
+    assert_int_equal(ir_fn_finish(fn, 1, &out, &err), 0);
+    attr_set_int(module->arena, &module->attrs, "pcp.stream", STREAM_ROWS);
+    plan_t *plan = compile_module(module, "test", NULL, panelled, &err);
+    if (!plan) fail_msg("%s", err.text);
+    ir_module_destroy(&module);
+    return plan;
+}
+
+static void test_transposed(void **state)
+{
+    (void)state;
+    float y[SQUARE * SQUARE], *x = make_rows(&square);
+    err_t err = {0};
+    size_t n_w = 0;
+    if (target_runs_here(panelled, NULL) != 0) skip();
+    void *w = make_panels(&square, &n_w);
+    plan_t *plan = plan_of_transposed();
+    exec_t *exec = exec_new(plan, &(exec_options_t){.threads = 2}, &err);
+    exec_write(exec, plan_find_tensor(plan, ROLE_BATCH, "f.arg0"), x, SQUARE * DEEP * 4, &err);
+    exec_write(exec, plan_find_tensor(plan, ROLE_BATCH, "f.arg1"), w, n_w, &err);
+    assert_int_equal(exec_run(exec, "f", &err), 0);
+    int status = exec_read(exec, plan_find_tensor(plan, ROLE_RESULT, "f.result0"), y, sizeof y,
+                           &err);
+    assert_int_equal(status, 0);
+    for (int i = 0; i < SQUARE; i++)
+        for (int j = 0; j < SQUARE; j++) {
+            double sum = 0, size = 0;
+            for (int p = 0; p < DEEP; p++) {
+                sum += (double)x[i * DEEP + p] * w_at(&square, j, p);
+                size += fabs((double)x[i * DEEP + p] * w_at(&square, j, p));
+            }
+            assert_true(fabs(y[j * SQUARE + i] - sin(sum)) < 0x1p-18 * (1 + size));
+        }
+    free(x);
+    free(w);
+    exec_destroy(&exec);
+    plan_destroy(&plan);
+}
+
 /* --- models --- */
 
 /* Of each program, which the module is not without, so many products in panels. */
@@ -426,7 +481,8 @@ static void test_emulated(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_sums),   cmocka_unit_test(test_rounded),  cmocka_unit_test(test_view),
+        cmocka_unit_test(test_sums),   cmocka_unit_test(test_rounded),
+        cmocka_unit_test(test_view),   cmocka_unit_test(test_transposed),
         cmocka_unit_test(test_models), cmocka_unit_test(test_emulated),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

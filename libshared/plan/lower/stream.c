@@ -51,6 +51,7 @@ bool stream_prepare(lower_t *self, const ir_op_t *op)
     ir_val_t root[3];
     int bad;
     if (!asked_for(self, op)) return false;
+    if (stream_panels_reads(self, op, &root[1])) self->value[op->out].layout.rank = 0;
     if (describe(self, op, &s, root, &bad)) return true;
     if (bad & GEMM_BAD_B) return false;
     self->value[op->out].layout.rank = 0;

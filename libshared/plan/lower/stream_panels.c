@@ -64,14 +64,20 @@ int64_t stream_panels_columns(const stream_t *self)
     return IR_PANEL_ROWS * stream_panels_cut(self).panels;
 }
 
-void stream_panels_describe(const lower_t *self, const ir_op_t *op, stream_t *s, ir_val_t *b,
-                            int *bad)
+bool stream_panels_reads(const lower_t *self, const ir_op_t *op, ir_val_t *b)
 {
     ir_dot_t dims;
     ir_dot_dims(op, &dims);
-    s->panels = self->caps.panels && (*bad & GEMM_BAD_B) && s->step.batch * s->step.inner == 1 &&
-                dims.rhs_contract[0] == ir_type_of(self->fn, op->in[1])->rank - 1 &&
-                s->step.k <= WIDE_SUM && ir_panels_behind(self->fn, op->in[1], b);
+    const ir_type_t *t = ir_type_of(self->fn, op->in[1]);
+    return self->caps.panels && dims.rhs_contract[0] == t->rank - 1 &&
+           t->dim[t->rank - 1] <= WIDE_SUM && ir_panels_behind(self->fn, op->in[1], b);
+}
+
+void stream_panels_describe(const lower_t *self, const ir_op_t *op, stream_t *s, ir_val_t *b,
+                            int *bad)
+{
+    s->panels = (*bad & GEMM_BAD_B) && s->step.batch * s->step.inner == 1 &&
+                self->value[op->out].layout.rank == 0 && stream_panels_reads(self, op, b);
     if (!s->panels) return;
     *bad &= ~GEMM_BAD_B;
     s->weight = ir_type_of(self->fn, *b)->dtype;

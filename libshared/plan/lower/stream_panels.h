@@ -35,8 +35,11 @@ bool stream_panels_direct(const stream_t *self);
 
 int64_t stream_panels_columns(const stream_t *self); /* that a part is a multiple of */
 
-/* Of a product whose second operand strides do not describe (*bad): if it is an argument in panels, that is *b, and the step is
- * filled. */
+/* Is the second operand an argument in panels (*b)? */
+bool stream_panels_reads(const lower_t *self, const ir_op_t *op, ir_val_t *b);
+
+/* Of a product whose second operand strides do not describe (*bad): if it is such an argument, *b, the step is filled. The result
+ * lies row by row. */
 void stream_panels_describe(const lower_t *self, const ir_op_t *op, stream_t *s, ir_val_t *b,
                             int *bad);
 
