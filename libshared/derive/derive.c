@@ -74,16 +74,13 @@ static void describe(ir_module_t *m, ir_attrs_t *attrs, const char *role, const 
 typedef struct {
     ir_type_t type;
     const char *name;
-    int64_t rows; /* of one in panels; 0: it does not lie so */
 } param_t;
 
-/* The same in panels, if it may lie so. */
-static void put_in_panels(const found_t *found, arena_t *arena, int i, param_t *x)
+/* Does the parameter i lie in panels, as steps keep it? */
+static bool in_panels(const found_t *found, int i)
 {
-    if (!found->panels[i] || !ir_panels_suit(&x->type)) return;
-    x->rows = x->type.dim[0];
-    x->type = ir_panels_type(&x->type);
-    x->name = arena_printf(arena, "%s" STEPS_PANELS, x->name);
+    ir_type_t type = param_type(found, i);
+    return found->panels[i] && ir_panels_suit(&type);
 }
 
 /* The model's parameters as steps keep them, whole numbers' scales behind them; or as the module has them. */
@@ -92,14 +89,17 @@ static int list_params(const found_t *found, arena_t *arena, bool steps, param_t
     int n = 0;
     for (int i = 0; i < found->fn->body->n_arg; i++) {
         if (!found->is_param[i]) continue;
-        param_t x = {found->arg[i].type, found->arg[i].name, 0};
+        param_t x = {found->arg[i].type, found->arg[i].name};
         if (steps) x.type = param_type(found, i);
         if (steps && found->turned[i]) x.name = arena_printf(arena, "%s" STEPS_TURNED, x.name);
         const ir_type_t rows = ir_type(DT_F32, 1, x.type.dim);
-        if (steps) put_in_panels(found, arena, i, &x);
+        if (steps && in_panels(found, i)) {
+            x.type = ir_panels_type(&x.type);
+            x.name = arena_printf(arena, "%s" STEPS_PANELS, x.name);
+        }
         out[n++] = x;
         if (x.type.dtype != DT_I8 || !steps) continue;
-        out[n++] = (param_t){rows, arena_printf(arena, "%s" STEPS_SCALES, x.name), 0};
+        out[n++] = (param_t){rows, arena_printf(arena, "%s" STEPS_SCALES, x.name)};
     }
     return n;
 }
@@ -143,10 +143,9 @@ static void begin(emit_t *e, const found_t *found, ir_fn_t *fn, bool steps)
     for (uint32_t v = 0; v < n; v++) e->value[v] = e->whole.map[v] = IR_NONE;
     for (int i = 0, k = 0; i < n_arg; i++) {
         if (!found->is_param[i]) continue;
-        param_t x = {.type = param_type(found, i)};
         e->kept[i] = ir_fn_param(fn, k++);
-        if (steps && found->panels[i] && ir_panels_suit(&x.type))
-            e->kept[i] = ir_panels_view(fn, e->kept[i], x.type.dim[0]);
+        if (steps && in_panels(found, i))
+            e->kept[i] = ir_panels_view(fn, e->kept[i], param_type(found, i).dim[0]);
         e->param[i] = ir_convert(fn, e->kept[i], found->arg[i].type.dtype);
         bool scaled = steps && found->narrow[i] == DT_I8;
         e->scales[i] = scaled ? ir_fn_param(fn, k++) : IR_NONE;

@@ -45,13 +45,14 @@ PCP_FN int64_t pcp_stream_width(const pcp_stream_t *s)
     return s->m > PCP_STREAM_NARROW ? PCP_STREAM_SIDE : s->m;
 }
 
-/* 32 terms from p on of row i of A; zero beyond k. */
-PCP_FN void pcp_stream_terms(const pcp_stream_t *s, int64_t i, int64_t p, float *to)
+/* So many terms from p on of row i of A; zero beyond k. */
+PCP_FN void pcp_stream_terms(const pcp_stream_t *s, int64_t i, int64_t p, const int64_t count,
+                             float *to)
 {
-    const int64_t n = s->k - p < PCP_STREAM_STEP ? s->k - p : PCP_STREAM_STEP;
-    if (n < PCP_STREAM_STEP) __builtin_memset(to, 0, 4 * PCP_STREAM_STEP);
-    if (n == PCP_STREAM_STEP)
-        __builtin_memcpy(to, s->a + i * s->lda + p, 4 * PCP_STREAM_STEP);
+    const int64_t n = s->k - p < count ? s->k - p : count;
+    if (n < count) __builtin_memset(to, 0, 4 * count);
+    if (n == count)
+        __builtin_memcpy(to, s->a + i * s->lda + p, 4 * count);
     else
         __builtin_memcpy(to, s->a + i * s->lda + p, 4 * n);
 }
@@ -118,7 +119,7 @@ PCP_FN pcp_stream_u pcp_stream_take(pcp_stream_f *first, pcp_stream_f *second)
 PCP_FN void pcp_stream_split_one(const pcp_stream_t *s, int64_t p, uint32_t *to)
 {
     float x[PCP_STREAM_STEP] __attribute__((aligned(64)));
-    pcp_stream_terms(s, 0, p, x);
+    pcp_stream_terms(s, 0, p, PCP_STREAM_STEP, x);
     const pcp_stream_f a = *(pcp_stream_f *)x, b = *(pcp_stream_f *)(x + PCP_STREAM_SIDE);
     pcp_stream_f first = KC_JOIN(a, b, 0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30);
     pcp_stream_f second = KC_JOIN(a, b, 1, 3, 5, 7, 9, 11, 13, 15, 17, 19, 21, 23, 25, 27, 29, 31);
@@ -133,7 +134,8 @@ PCP_FN void pcp_stream_split_rows(const pcp_stream_t *s, int64_t p, uint32_t *to
     float x[PCP_STREAM_STEP * PCP_STREAM_SIDE] __attribute__((aligned(64)));
     const int64_t width = pcp_stream_width(s);
     if (s->m < PCP_STREAM_SIDE) __builtin_memset(rows, 0, sizeof rows);
-    for (int64_t i = 0; i < s->m; i++) pcp_stream_terms(s, i, p, rows + i * PCP_STREAM_STEP);
+    for (int64_t i = 0; i < s->m; i++)
+        pcp_stream_terms(s, i, p, PCP_STREAM_STEP, rows + i * PCP_STREAM_STEP);
     for (int64_t t = 0; t < PCP_STREAM_STEP; t += 4)
         kc_turn_pairs((uint16_t *)(x + t * PCP_STREAM_SIDE), 2 * PCP_STREAM_SIDE,
                       (const uint16_t *)(rows + t), 2 * PCP_STREAM_STEP);

@@ -41,7 +41,7 @@ PCP_FN uint32_t pcp_stream_largest(const pcp_stream_t *s, int64_t i, int64_t p0,
     pcp_stream_f all = {0};
     for (int64_t p = p0; p < p1; p += PCP_STREAM_STEP) {
         float x[PCP_STREAM_STEP] __attribute__((aligned(64)));
-        pcp_stream_terms(s, i, p, x);
+        pcp_stream_terms(s, i, p, PCP_STREAM_STEP, x);
         for (int half = 0; half < PCP_STREAM_STEP; half += PCP_STREAM_SIDE) {
             const pcp_stream_i bits = *(pcp_stream_i *)(x + half) & 0x7fffffff;
             const pcp_stream_i more = bits > most;
@@ -101,11 +101,7 @@ PCP_FN void pcp_stream_digits(const pcp_stream_t *s, int64_t i, int64_t p, float
                               int8_t *to, int64_t apart)
 {
     float x[PCP_INT_STEP] __attribute__((aligned(64)));
-    pcp_stream_terms(s, i, p, x);
-    if (p + PCP_STREAM_STEP < s->k)
-        pcp_stream_terms(s, i, p + PCP_STREAM_STEP, x + PCP_STREAM_STEP);
-    else
-        __builtin_memset(x + PCP_STREAM_STEP, 0, 4 * PCP_STREAM_STEP);
+    pcp_stream_terms(s, i, p, PCP_INT_STEP, x);
     for (int t = 0; t < PCP_INT_STEP; t += PCP_STREAM_SIDE) {
         const pcp_stream_f near = *(pcp_stream_f *)(x + t) * factor + 12582912.0f;
         pcp_stream_i q = (pcp_stream_i)near - PCP_INT_ZERO;

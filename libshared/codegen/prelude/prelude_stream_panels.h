@@ -76,17 +76,6 @@ PCP_FN int pcp_panels_width(const int rows)
 
 /* --- A as lines --- */
 
-/* 64 terms from p on of row i, zero beyond k. */
-PCP_FN void pcp_panels_terms(const pcp_stream_t *s, int64_t i, int64_t p, float *to)
-{
-    const int64_t n = s->k - p < PCP_PANELS_STEP ? s->k - p : PCP_PANELS_STEP;
-    if (n < PCP_PANELS_STEP) __builtin_memset(to, 0, 4 * PCP_PANELS_STEP);
-    if (n == PCP_PANELS_STEP)
-        __builtin_memcpy(to, s->a + i * s->lda + p, 4 * PCP_PANELS_STEP);
-    else
-        __builtin_memcpy(to, s->a + i * s->lda + p, 4 * n);
-}
-
 /* Words of two vectors in turn. */
 PCP_FN void pcp_panels_join_words(const kc_i16 a, const kc_i16 b, kc_i16 *to)
 {
@@ -127,16 +116,6 @@ PCP_FN void pcp_panels_pairs(const float *x, uint32_t *to)
         to[t] = pcp_bf16_from_f32(x[2 * t]) | (uint32_t)pcp_bf16_from_f32(x[2 * t + 1]) << 16;
 }
 
-/* One number of i8 each, four in a word. */
-PCP_FN void pcp_panels_bytes(const float *x, float factor, uint32_t *to)
-{
-    for (int t = 0; t < PCP_PANELS_STEP; t += PCP_STREAM_SIDE) {
-        const pcp_stream_f near = *(const pcp_stream_f *)(x + t) * factor + 12582912.0f;
-        *(pcp_stream_b *)((char *)to + t) = __builtin_convertvector(
-            (pcp_stream_i)near - PCP_INT_ZERO, pcp_stream_b);
-    }
-}
-
 /* The scales of rows [i0, i0 + n) for the terms [p0, p1), and what makes them whole. */
 PCP_FN void pcp_panels_scale_bytes(const pcp_stream_t *s, int64_t i0, int64_t n, int64_t p0,
                                    int64_t p1, float *factor, float *scale)
@@ -171,16 +150,14 @@ PCP_FN void pcp_panels_fill(const pcp_stream_t *s, int64_t i0, int64_t n, int64_
 {
     float terms[PCP_PANELS_STEP] __attribute__((aligned(64)));
     for (int64_t i = 0; i < n; i++, lines += PCP_PANELS_STEP) {
-        if (kind == PCP_PANELS_DIGITS) {
+        if (pcp_panels_is_whole(kind)) {
             pcp_stream_digits(s, i0 + i, p, factor[i], parts, (int8_t *)lines,
                               4 * PCP_PANELS_STEP * (int64_t)side);
             continue;
         }
-        pcp_panels_terms(s, i0 + i, p, terms);
+        pcp_stream_terms(s, i0 + i, p, PCP_PANELS_STEP, terms);
         if (kind == PCP_PANELS_PAIRS)
             pcp_panels_pairs(terms, lines);
-        else if (kind == PCP_PANELS_BYTES)
-            pcp_panels_bytes(terms, factor[i], lines);
         else
             __builtin_memcpy(lines, terms, sizeof terms);
     }
@@ -254,8 +231,7 @@ typedef struct {
     const uint32_t *words;
 } pcp_panels_at_t;
 
-#define PCP_PANELS_OF(text) _Pragma(text)
-#define PCP_PANELS_EACH(i, n) PCP_PANELS_OF("GCC unroll 24") for (int i = 0; i < (n); i++)
+#define PCP_PANELS_EACH(i, n) _Pragma("GCC unroll 24") for (int i = 0; i < (n); i++)
 
 /* The first or second numbers of bf16 of 16 rows as f32. */
 PCP_FN kc_v16 pcp_panels_widen(kc_i16 x, int second)

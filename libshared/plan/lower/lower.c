@@ -65,6 +65,18 @@ static int place_all(lower_t *self)
     return 0;
 }
 
+ir_val_t lower_new_value(lower_t *self, ir_type_t type)
+{
+    ir_val_t v = ir_region_new(self->fn, 1, &type)->arg;
+    self->value = mem_realloc(self->value, self->fn->n_value * sizeof *self->value);
+    self->value[v] = (lvalue_t){.root = true,
+                                .stored = true,
+                                .group = (int)self->group.n,
+                                .order = (int)self->step.n,
+                                .over = IR_NONE};
+    return v;
+}
+
 bool lower_is_large(const lower_t *self, ir_val_t v)
 {
     return self->large > 0 && (uint64_t)ir_type_bytes(ir_type_of(self->fn, v)) > self->large;

@@ -213,6 +213,8 @@ int emit_load_arg(const lower_t *self, kernel_t *kernel, const kx_node_t *n, kx_
  * recompute.h. Returns, caller destroys. */
 lower_t *lower_fn(ir_module_t *module, const ir_fn_t *fn, caps_t caps, uint64_t large,
                   uint64_t keep, err_t *err);
+/* A value of storage alone, made by the group and the step that come next. */
+ir_val_t lower_new_value(lower_t *self, ir_type_t type);
 /* Is v a product of so many bytes? */
 bool lower_is_large(const lower_t *self, ir_val_t v);
 void lower_destroy(lower_t **self_p);

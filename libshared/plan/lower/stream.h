@@ -1,7 +1,7 @@
 /* Products of few rows with a matrix that lies in memory: each of its numbers is read once, by all
  * threads together, and nothing is packed. Modules ask for them by the attribute pcp.stream, which is
  * the largest number of rows that any of their products is to be good for; then a row's sums do not depend on how many
- * rows there are. */
+ * rows there are. pcp.rounded lets rows be rounded as the matrix is, where it lies in panels. */
 #ifndef PLAN_STREAM_H
 #define PLAN_STREAM_H
 

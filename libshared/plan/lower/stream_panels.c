@@ -1,3 +1,4 @@
+/* Which products have panels, how they are cut, and the steps that make lines. */
 #include "plan/lower/stream_panels.h"
 
 #include "ir/build.h"
@@ -107,20 +108,6 @@ static ir_val_t find_lines(const lower_t *self, const stream_t *s, ir_val_t a)
     return IR_NONE;
 }
 
-/* Storage, made by the group that comes next. */
-static ir_val_t new_value(lower_t *self, const stream_form_t *f)
-{
-    ir_type_t type = ir_type(DT_I32, 1, (int64_t[]){f->sections * f->next / 4});
-    ir_val_t v = ir_region_new(self->fn, 1, &type)->arg;
-    self->value = mem_realloc(self->value, self->fn->n_value * sizeof *self->value);
-    self->value[v] = (lvalue_t){.root = true,
-                                .stored = true,
-                                .group = (int)self->group.n,
-                                .order = (int)self->step.n,
-                                .over = IR_NONE};
-    return v;
-}
-
 static kernel_t *lines_kernel(const stream_t *s)
 {
     const plan_gemm_step_t *g = &s->step;
@@ -146,7 +133,7 @@ ir_val_t stream_panels_lines(lower_t *self, const stream_t *s, ir_val_t a)
     group_t *group = mem_calloc(1, sizeof *group);
     group->kernel = lines_kernel(s);
     group->order = (int)self->step.n;
-    v = new_value(self, &f);
+    v = lower_new_value(self, ir_type(DT_I32, 1, (int64_t[]){f.sections * f.next / 4}));
     kernel_arg(group->kernel, a, DT_F32, false);
     kernel_arg(group->kernel, v, DT_I32, true);
     self->value[a].stored = true;

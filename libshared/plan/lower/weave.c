@@ -92,20 +92,11 @@ void weave_choose(lower_t *self)
         if (woven_of(self, v) && woven_of(self, v)->refused) self->value[v].woven = 0;
 }
 
-/* Storage for one way, made by the group that comes next. */
-static ir_val_t new_value(lower_t *self, ir_val_t v, const woven_t *woven)
+/* Storage for one way. */
+static ir_val_t new_value(lower_t *self, const woven_t *woven)
 {
-    ir_type_t type = ir_type(
-        DT_BF16, 2, (int64_t[]){plan_woven_fill(woven->rows), plan_woven_fill(woven->cols)});
-    ir_val_t fresh = ir_region_new(self->fn, 1, &type)->arg;
-    self->value = mem_realloc(self->value, self->fn->n_value * sizeof *self->value);
-    self->value[fresh] = self->value[v];
-    lvalue_t *lv = &self->value[fresh];
-    lv->root = lv->stored = true;
-    lv->group = (int)self->group.n;
-    lv->order = (int)self->step.n;
-    lv->woven = 0;
-    return fresh;
+    const int64_t dims[] = {plan_woven_fill(woven->rows), plan_woven_fill(woven->cols)};
+    return lower_new_value(self, ir_type(DT_BF16, 2, dims));
 }
 
 bool weave_place(lower_t *self, const ir_op_t *op)
@@ -132,7 +123,7 @@ bool weave_place(lower_t *self, const ir_op_t *op)
     group->order = (int)self->step.n;
     for (int way = 0; way < WEAVE_WAYS; way++) {
         if (!woven->wanted[way]) continue;
-        woven->value[way] = new_value(self, op->out, woven);
+        woven->value[way] = new_value(self, woven);
         weave->arg[way] = kernel_arg(kernel, woven->value[way], DT_BF16, true);
         kernel->bytes += 2 * count;
     }
