@@ -47,9 +47,11 @@ static const ir_op_t *made_by(const ir_fn_t *fn, ir_val_t v, op_code_t code)
     return op && op->code == code ? op : NULL;
 }
 
-static ir_val_t behind(const ir_fn_t *fn, ir_val_t v, op_code_t code)
+/* What v widens to f32; rounding is no view. */
+static ir_val_t widened(const ir_fn_t *fn, ir_val_t v)
 {
-    for (const ir_op_t *op; (op = made_by(fn, v, code));) v = op->in[0];
+    const ir_op_t *op;
+    while (ir_type_of(fn, v)->dtype == DT_F32 && (op = made_by(fn, v, OP_convert))) v = op->in[0];
     return v;
 }
 
@@ -77,21 +79,21 @@ static ir_val_t without_ones(const ir_fn_t *fn, ir_val_t v)
 
 bool ir_panels_behind(const ir_fn_t *fn, ir_val_t v, ir_val_t *from)
 {
-    v = behind(fn, without_ones(fn, behind(fn, v, OP_convert)), OP_convert);
+    v = widened(fn, without_ones(fn, widened(fn, v)));
     const ir_op_t *slice = made_by(fn, v, OP_slice);
     if (slice && !takes_first_rows(fn, slice)) return false;
-    if (slice) v = behind(fn, slice->in[0], OP_convert);
+    if (slice) v = widened(fn, slice->in[0]);
     const ir_op_t *reshape = made_by(fn, v, OP_reshape);
-    const ir_op_t *turn = reshape
-                              ? made_by(fn, behind(fn, reshape->in[0], OP_convert), OP_transpose)
-                              : NULL;
+    const ir_op_t *turn = reshape ? made_by(fn, widened(fn, reshape->in[0]), OP_transpose) : NULL;
     if (!turn) return false;
-    *from = behind(fn, turn->in[0], OP_convert);
-    const ir_type_t *in = ir_type_of(fn, *from), *out = ir_type_of(fn, v);
+    const ir_val_t x = widened(fn, turn->in[0]);
+    const ir_type_t *in = ir_type_of(fn, x), *out = ir_type_of(fn, v);
     int n;
     const int64_t *perm = attr_ints(&turn->attrs, "permutation", &n);
     bool turns = n == 4 && perm[0] == 0 && perm[1] == 2 && perm[2] == 1 && perm[3] == 3;
-    return !ir_def(fn, *from) && turns && in->rank == 4 && out->rank == 2 &&
-           in->dim[2] == IR_PANEL_ROWS && in->dim[3] == ir_panels_together(in->dtype) &&
-           out->dim[0] == in->dim[0] * IR_PANEL_ROWS && out->dim[1] == in->dim[1] * in->dim[3];
+    bool fits = !ir_def(fn, x) && turns && in->rank == 4 && out->rank == 2 &&
+                in->dim[2] == IR_PANEL_ROWS && in->dim[3] == ir_panels_together(in->dtype) &&
+                out->dim[0] == in->dim[0] * IR_PANEL_ROWS && out->dim[1] == in->dim[1] * in->dim[3];
+    if (fits) *from = x;
+    return fits;
 }

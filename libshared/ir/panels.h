@@ -24,7 +24,7 @@ int64_t ir_panels_place(dtype_t dtype, int64_t k, int64_t row, int64_t col);
 /* The matrix [n, k] that x is in panels. */
 ir_val_t ir_panels_view(ir_fn_t *fn, ir_val_t x, int64_t n);
 
-/* Is v, or what v converts, such a view of an argument of the function, with dimensions of 1 in front or without? Then *from is that. */
+/* Is v, or what v widens to f32, such a view of an argument of the function, with dimensions of 1 in front or without? Then *from is that. */
 bool ir_panels_behind(const ir_fn_t *fn, ir_val_t v, ir_val_t *from);
 
 #endif
