@@ -7,8 +7,9 @@
  * lines of a term beside each other. What is there of a section: the number of parts of a row; for each block of terms and
  * each line a scale and what its whole sums begin at; words.
  *
- * The sums of a block of lines and some panels stay in registers for a block of terms, and are added to what is kept of them. Meanwhile each
- * line of the cache asks for its like in what is read next. Sums of a row of A are made in the same order whatever is beside it.
+ * The sums of a block of lines and some panels stay in registers for a block of terms, and are added to what is kept of them. All blocks of
+ * lines that read these terms ask for what is read next, each for its share: memory is as busy with the last of them as with the
+ * first. Sums of a row of A are made in the same order whatever is beside it.
  *
  *   F32      f32 with f32
  *   HALVES   f32 with bf16, which is widened
@@ -32,6 +33,7 @@ enum {
     PCP_PANELS_SECTIONS = 8, /* whose sums are kept at a time */
     PCP_PANELS_SUMS = 24,    /* vectors of a block at most */
     PCP_PANELS_MOST = 8,     /* panels beside each other */
+    PCP_PANELS_ROOM = 144,   /* vectors of sums that are kept of a section at most */
     PCP_PANELS_LINES = 3 * PCP_STREAM_SIDE + PCP_STREAM_SIDE
 };
 
@@ -224,10 +226,10 @@ PCP_FN void pcp_panels_lines(const pcp_stream_t *s, const pcp_panels_form_t *f, 
 
 /* --- sums --- */
 
-/* Where a block's operands are, and how far lines lie behind each other that are asked for. */
+/* Where a block's operands are, and what it asks for: 64 bytes of each panel in every `every`-th turn. */
 typedef struct {
-    const char *b;
-    int64_t panel, ask, n; /* bytes from panel to panel; n: times 64 bytes of each */
+    const char *b, *ask;
+    int64_t panel, n, every; /* bytes from panel to panel; n: times 64 bytes of each */
     const uint32_t *words;
 } pcp_panels_at_t;
 
@@ -251,15 +253,15 @@ PCP_FN kc_v16 pcp_panels_add(kc_v16 sum, kc_i16 x, kc_i16 y, const int kind, con
     return sum + pcp_panels_widen(x, half) * (kc_v16)y;
 }
 
-/* 64 bytes of each panel, which ask for their like. */
-PCP_FN void pcp_panels_load(const pcp_panels_at_t *at, int64_t p, const int panels, kc_i16 *x)
+/* 64 bytes of each panel, once those that are due are asked for. */
+PCP_FN void pcp_panels_load(pcp_panels_at_t *at, int64_t p, int64_t *due, const int panels,
+                            kc_i16 *x)
 {
-    PCP_PANELS_EACH(q, panels)
-    {
-        const char *const from = at->b + q * at->panel + 64 * p;
-        x[q] = *(const kc_i16 *)from;
-        if (at->ask) __builtin_prefetch(from + at->ask, 0, 2);
-    }
+    PCP_PANELS_EACH(q, panels) x[q] = *(const kc_i16 *)(at->b + q * at->panel + 64 * p);
+    if (--*due > 0) return;
+    PCP_PANELS_EACH(q, panels) __builtin_prefetch(at->ask + q * at->panel, 0, 2);
+    *due = at->every;
+    at->ask += 64;
 }
 
 /* A word of a line in all lanes; used more than once, it is loaded once. */
@@ -272,17 +274,47 @@ PCP_FN kc_i16 pcp_panels_all(uint32_t word, const int once)
     return y;
 }
 
-/* Sums of a block of lines with some panels, added to what is kept of them: [rows][panels] vectors. */
-PCP_FN void pcp_panels_numbers(const pcp_panels_at_t at, const int kind, const int rows,
-                               const int panels, kc_v16 *kept)
+/* Where the sums of a block of lines go, n of whose lines are rows of C: they are added to what is kept of the terms before,
+ * if there are any, and kept, or, at the end, stored. */
+typedef struct {
+    void *kept; /* vectors [rows][panels] */
+    float *c;   /* NULL: they are kept */
+    int64_t ldc, n, adds;
+} pcp_panels_to_t;
+
+PCP_FN void pcp_panels_put(const pcp_panels_to_t *to, const int rows, const int panels, kc_v16 *sum)
+{
+    kc_v16 *const kept = (kc_v16 *)to->kept;
+    if (to->adds) PCP_PANELS_EACH(i, rows * panels) sum[i] += kept[i];
+    if (!to->c) {
+        PCP_PANELS_EACH(i, rows * panels) kept[i] = sum[i];
+        return;
+    }
+    PCP_PANELS_EACH(i, rows)
+    if (i < to->n) PCP_PANELS_EACH(q, panels)
+    *((kc_v16 *)(to->c + i * to->ldc) + q) = sum[i * panels + q];
+}
+
+/* Whole numbers, which are kept as they are. */
+PCP_FN void pcp_panels_put_whole(const pcp_panels_to_t *to, const int count, kc_i16 *sum)
+{
+    kc_i16 *const kept = (kc_i16 *)to->kept;
+    if (to->adds) PCP_PANELS_EACH(i, count) sum[i] += kept[i];
+    PCP_PANELS_EACH(i, count) kept[i] = sum[i];
+}
+
+/* Sums of a block of lines with some panels. */
+PCP_FN void pcp_panels_numbers(pcp_panels_at_t at, const int kind, const int rows, const int panels,
+                               const pcp_panels_to_t *to)
 {
     kc_v16 sum[PCP_PANELS_SUMS];
     const int width = pcp_panels_width(rows), terms = kind == PCP_PANELS_HALVES ? 2 : 1;
     const uint32_t *words = at.words;
+    int64_t due = 1;
     PCP_PANELS_EACH(i, rows * panels) sum[i] = (kc_v16){0};
     for (int64_t p = 0; p < at.n; p++) {
         kc_i16 x[PCP_PANELS_MOST];
-        pcp_panels_load(&at, p, panels, x);
+        pcp_panels_load(&at, p, &due, panels, x);
         PCP_PANELS_EACH(half, terms)
         {
             PCP_PANELS_EACH(i, rows)
@@ -294,22 +326,23 @@ PCP_FN void pcp_panels_numbers(const pcp_panels_at_t at, const int kind, const i
             words += width;
         }
     }
-    PCP_PANELS_EACH(i, rows * panels) kept[i] += sum[i];
+    pcp_panels_put(to, rows, panels, sum);
 }
 
 /* The same in whole numbers. */
-PCP_FN void pcp_panels_integers(const pcp_panels_at_t at, const int kind, const int rows,
+PCP_FN void pcp_panels_integers(pcp_panels_at_t at, const int kind, const int rows,
                                 const int panels, const int32_t *start, const float *scale,
-                                void *kept)
+                                const pcp_panels_to_t *to)
 {
     kc_i16 sum[PCP_PANELS_SUMS];
     const int width = pcp_panels_width(rows);
     const uint32_t *words = at.words;
+    int64_t due = 1;
     PCP_PANELS_EACH(i, rows * panels)
     sum[i] = (kc_i16){0} + start[i / panels];
     for (int64_t p = 0; p < at.n; p++, words += width) {
         kc_i16 x[PCP_PANELS_MOST];
-        pcp_panels_load(&at, p, panels, x);
+        pcp_panels_load(&at, p, &due, panels, x);
         PCP_PANELS_EACH(q, panels) x[q] ^= (int32_t)0x80808080;
         PCP_PANELS_EACH(i, rows)
         {
@@ -318,11 +351,14 @@ PCP_FN void pcp_panels_integers(const pcp_panels_at_t at, const int kind, const 
             sum[i * panels + q] = KC_FOURS(sum[i * panels + q], x[q], y);
         }
     }
+    if (kind == PCP_PANELS_DIGITS) {
+        pcp_panels_put_whole(to, rows * panels, sum);
+        return;
+    }
+    kc_v16 scaled[PCP_PANELS_SUMS];
     PCP_PANELS_EACH(i, rows * panels)
-    if (kind == PCP_PANELS_DIGITS)
-        ((kc_i16 *)kept)[i] += sum[i];
-    else
-        ((kc_v16 *)kept)[i] += __builtin_convertvector(sum[i], kc_v16) * scale[i / panels];
+    scaled[i] = __builtin_convertvector(sum[i], kc_v16) * scale[i / panels];
+    pcp_panels_put(to, rows, panels, scaled);
 }
 
 /* A product: C[m, n] = A B^T, A as sections of lines, B in panels. */
@@ -366,46 +402,59 @@ PCP_FN void pcp_panels_end(const pcp_panels_t *x, int64_t i0, int64_t j, int64_t
         }
 }
 
-/* A block of terms from p0 on of a section, by panels from b on. */
-PCP_FN void pcp_panels_section(const pcp_panels_t *x, pcp_panels_at_t at, int64_t p0,
-                               const int kind, const int rows, const int side, const int panels,
-                               char *section, float *kept)
+/* A block of terms from p0 on of a section, by panels from b on, of which it asks for a share of `every`; n: of its lines
+ * those that are rows of C. */
+PCP_FN void pcp_panels_section(const pcp_panels_t *x, pcp_panels_at_t *from, int64_t p0,
+                               const int kind, const int rows, const int panels, const int side,
+                               char *section, pcp_panels_to_t to)
 {
     const int parts = kind == PCP_PANELS_DIGITS ? *(const int32_t *)section : 1;
-    const int64_t block = p0 / x->form.terms;
+    const int64_t block = p0 / x->form.terms, blocks = (parts * side + rows - 1) / rows;
     const int32_t *const start = pcp_panels_starts(&x->form, section, block);
     const float *const scale = pcp_panels_scales(&x->form, section, block);
+    pcp_panels_at_t at = *from;
     at.words = (const uint32_t *)(section + x->form.at) +
                p0 / pcp_panels_word(kind) * pcp_panels_width(rows);
-    for (int64_t i = 0; i < parts * side; i += rows, at.words += x->form.apart, at.ask = 0) {
-        float *const to = kept + i * panels * PCP_PANELS_SIDE;
+    at.every *= blocks;
+    for (int64_t i = 0; i < blocks * rows; i += rows) {
         if (pcp_panels_is_whole(kind))
-            pcp_panels_integers(at, kind, rows, panels, start + i, scale + i, to);
+            pcp_panels_integers(at, kind, rows, panels, start + i, scale + i, &to);
         else
-            pcp_panels_numbers(at, kind, rows, panels, (kc_v16 *)to);
+            pcp_panels_numbers(at, kind, rows, panels, &to);
+        at.words += x->form.apart;
+        at.ask += (at.n + at.every - 1) / at.every * 64;
+        to.kept = (kc_v16 *)to.kept + rows * panels;
+        to.c += to.c ? rows * to.ldc : 0;
+        to.n -= rows;
     }
+    from->ask = at.ask;
 }
 
 /* Columns from j on, up to j1, of `panels` panels, and n sections from row i0 on. */
 PCP_FN void pcp_panels_columns(const pcp_panels_t *x, int64_t i0, int64_t n, int64_t j, int64_t j1,
                                const int kind, const int rows, const int side, const int panels)
 {
-    float kept[PCP_PANELS_SECTIONS * PCP_PANELS_LINES * PCP_PANELS_SIDE]
+    float kept[PCP_PANELS_SECTIONS * PCP_PANELS_ROOM * PCP_PANELS_SIDE]
         __attribute__((aligned(64)));
     const int64_t deep = pcp_panels_deep(kind), panel = x->k / deep * 64;
     const int64_t room = x->form.lines * panels * PCP_PANELS_SIDE;
     char *const first = x->sections + i0 / side * x->form.next;
     const char *const b = x->b + j / PCP_PANELS_SIDE * panel;
-    __builtin_memset(kept, 0, 4 * n * room);
+    const int stores = kind != PCP_PANELS_DIGITS && j + panels * PCP_PANELS_SIDE <= j1;
     for (int64_t p0 = 0; p0 < x->k; p0 += x->form.terms) {
         const int64_t p1 = p0 + x->form.terms < x->k ? p0 + x->form.terms : x->k;
         pcp_panels_at_t at = {.b = b + p0 / deep * 64, .panel = panel, .n = (p1 - p0) / deep};
-        at.ask = p1 < x->k ? (p1 - p0) / deep * 64 : panels * panel - p0 / deep * 64;
-        for (int64_t s = 0; s < n; s++, at.ask = 0)
-            pcp_panels_section(x, at, p0, kind, rows, side, panels, first + s * x->form.next,
-                               kept + s * room);
+        at.ask = p1 < x->k ? b + p1 / deep * 64 : b + panels * panel;
+        at.every = n;
+        for (int64_t s = 0; s < n; s++) {
+            const int64_t i = i0 + s * side, m = x->m - i < side ? x->m - i : side;
+            const pcp_panels_to_t to = {kept + s * room,
+                                        stores && p1 == x->k ? x->c + i * x->ldc + j : 0, x->ldc, m,
+                                        p0 > 0};
+            pcp_panels_section(x, &at, p0, kind, rows, panels, side, first + s * x->form.next, to);
+        }
     }
-    for (int64_t s = 0; s < n; s++)
+    for (int64_t s = 0; s < n && !stores; s++)
         pcp_panels_end(x, i0 + s * side, j, j1, kind, side, panels, first + s * x->form.next,
                        kept + s * room);
 }

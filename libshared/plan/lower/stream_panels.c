@@ -12,8 +12,9 @@ enum {
     WIDE_SUM = 1 << 16,  /* terms at most of a sum of whole numbers */
 };
 
-/* Accumulators are 24 registers at most. Of a row's parts lines are those of all rows, or, beyond 8, of one part of each;
- * bf16 is widened by each block of lines, which is dear for one panel. */
+/* Accumulators are 24 registers at most. Of a row's parts lines are those of all rows, or, beyond 8, of one part of each.
+ * A panel alone would have each number of A loaded for it, and, of bf16, be widened for few lines: lines beyond 12 are two
+ * blocks. */
 stream_cut_t stream_panels_cut(const stream_t *self)
 {
     int m = self->step.m < STREAM_ROWS ? (int)self->step.m : STREAM_ROWS;
@@ -21,8 +22,8 @@ stream_cut_t stream_panels_cut(const stream_t *self)
     if (self->weight == DT_BF16) cut.kind = self->rounded ? PANELS_PAIRS : PANELS_HALVES;
     if (self->weight == DT_I8) cut.kind = self->rounded ? PANELS_BYTES : PANELS_DIGITS;
     if (cut.kind == PANELS_DIGITS && m <= 8) cut.rows = 2 * m;
-    if (cut.kind == PANELS_HALVES && m > 8) cut.rows = (m + 1) / 2;
-    cut.panels = cut.rows <= 2 ? 8 : cut.rows <= 4 ? 4 : cut.rows <= 8 ? 3 : cut.rows <= 12 ? 2 : 1;
+    if (cut.rows > 12 || (cut.kind == PANELS_HALVES && m > 8)) cut.rows = (cut.rows + 1) / 2;
+    cut.panels = cut.rows <= 2 ? 8 : cut.rows <= 4 ? 4 : cut.rows <= 8 ? 3 : 2;
     return cut;
 }
 
