@@ -21,6 +21,8 @@ typedef struct {
     size_t n_read; /* of these: what is kept, also when it has ended */
     uint64_t turn; /* when it was begun */
     float *scores; /* [vocab], of the last one when all are read */
+    const float
+        *lent;     /* these, while they are still where they were computed; NULL: scores has them */
     float *hidden; /* [width], as they are; wanted or not */
     bool wants_hidden;
 } sequence_t;
@@ -243,6 +245,17 @@ static size_t shared(const sequence_t *s, const uint32_t *tokens, size_t n)
     return k;
 }
 
+/* Before anything else is computed: scores that somebody may still read. */
+static void keep_lent(infer_t *self)
+{
+    for (int i = 0; i < self->facts.slots; i++) {
+        sequence_t *s = &self->sequence[i];
+        if (s->lent && s->used && s->n_read == s->token.n)
+            memcpy(s->scores, s->lent, (size_t)self->facts.vocab * sizeof *s->scores);
+        s->lent = NULL;
+    }
+}
+
 enum { WORTH_COPYING = 16 }; /* tokens; fewer are read sooner */
 
 /* The place of a new sequence, whose first *n_kept tokens are kept there then. It is the one that has
@@ -267,6 +280,7 @@ static int take_place(infer_t *self, const uint32_t *tokens, size_t n, size_t *n
     if (mine || best == oldest) return best;
     *n_kept = shared(&self->sequence[oldest], tokens, n);
     if (most < *n_kept + WORTH_COPYING) return oldest;
+    keep_lent(self);
     if (steps_copy(self->steps, best, oldest, (int64_t)most, err) < 0) return -2;
     *n_kept = most;
     return oldest;
@@ -352,7 +366,8 @@ size_t infer_room(const infer_t *self, int sequence)
 const float *infer_scores(const infer_t *self, int sequence)
 {
     const sequence_t *s = &self->sequence[sequence];
-    return s->used && s->n_read == s->token.n ? s->scores : NULL;
+    if (!s->used || s->n_read != s->token.n) return NULL;
+    return s->lent ? s->lent : s->scores;
 }
 
 void infer_want_hidden(infer_t *self, int sequence)
@@ -431,8 +446,10 @@ static int read_next(infer_t *self, err_t *err)
         sequence_t *s = &self->sequence[i];
         if (!s->used || s->n_read + 1 != s->token.n) continue;
         s->n_read++;
-        if (steps_scores(self->steps, i, s->scores, err) < 0 ||
-            check_scores(self, s->scores, err) < 0 || take_hidden(self, s, i, err) < 0)
+        s->lent = steps_look(self->steps, i);
+        if (!s->lent && steps_scores(self->steps, i, s->scores, err) < 0) return -1;
+        if (check_scores(self, s->lent ? s->lent : s->scores, err) < 0 ||
+            take_hidden(self, s, i, err) < 0)
             return -1;
     }
     return 0;
@@ -440,6 +457,7 @@ static int read_next(infer_t *self, err_t *err)
 
 int infer_step(infer_t *self, err_t *err)
 {
+    keep_lent(self);
     for (int i = 0; i < self->facts.slots; i++) {
         sequence_t *s = &self->sequence[i];
         if (!s->used || s->n_read == s->token.n) continue;

@@ -332,6 +332,12 @@ int steps_scores(steps_t *self, int slot, float *scores, err_t *err)
                           err);
 }
 
+const float *steps_look(steps_t *self, int slot)
+{
+    const size_t n_bytes = (size_t)self->vocab * sizeof(float);
+    return exec_look(self->exec, self->ran->logits, (uint64_t)slot * n_bytes, n_bytes);
+}
+
 const float *steps_hidden(steps_t *self, err_t *err)
 {
     int tensor = self->ran->hidden;

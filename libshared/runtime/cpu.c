@@ -157,6 +157,11 @@ static int cpu_download(device_t *self, uint64_t offset, void *bytes, size_t n_b
     return 0;
 }
 
+static const void *cpu_look(const device_t *self, uint64_t offset)
+{
+    return self->arena + offset;
+}
+
 static int cpu_zero(device_t *self, uint64_t offset, size_t n_bytes, err_t *err)
 {
     (void)err;
@@ -366,6 +371,7 @@ const device_ops_t device_cpu = {
     .upload = cpu_upload,
     .download = cpu_download,
     .zero = cpu_zero,
+    .look = cpu_look,
     .kernel = cpu_kernel,
     .gemm = cpu_gemm,
     .copy = cpu_copy,

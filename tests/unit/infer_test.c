@@ -129,6 +129,40 @@ static void test_side_by_side(void **state)
     check_side_by_side((infer_options_t){.weights = INFER_I8});
 }
 
+/* Scores that nobody has taken stay while others go on, are begun with a copy of the sequence, and are read. */
+static void test_scores_wait(void **state)
+{
+    (void)state;
+    uint32_t prompt[BLOCK];
+    float kept[VOCAB];
+    model_t model;
+    err_t err = {0};
+    model_of_family(&model, rig_llama());
+    infer_t *self = open_as(&model, &(infer_options_t){.cache_dir = "", .slots = 3});
+    prompt_of(prompt, BLOCK, VOCAB, 5);
+    int a = infer_add(self, prompt, 18, &err), b = infer_add(self, prompt + 20, 5, &err);
+    for (int i = 0; i < 2; i++) check(infer_step(self, &err), &err);
+    check(infer_push(self, a, prompt[18], &err), &err); /* by the program for a token of each */
+    check(infer_push(self, b, 3, &err), &err);
+    check(infer_step(self, &err), &err);
+    memcpy(kept, infer_scores(self, a), sizeof kept);
+    assert_memory_not_equal(kept, infer_scores(self, b), sizeof kept);
+    check(infer_push(self, b, 4, &err), &err);
+    check(infer_step(self, &err), &err);
+    assert_memory_equal(kept, infer_scores(self, a), sizeof kept);
+    memcpy(kept, infer_scores(self, b), sizeof kept);
+    prompt[18] = (prompt[18] + 1) % VOCAB;
+    int c = infer_add(self, prompt, 22, &err);
+    check(c, &err);
+    assert_int_equal(infer_reused(self), 18);
+    assert_memory_equal(kept, infer_scores(self, b), sizeof kept);
+    check(infer_step(self, &err), &err);
+    assert_non_null(infer_scores(self, c));
+    assert_memory_equal(kept, infer_scores(self, b), sizeof kept);
+    infer_close(&self);
+    model_fini(&model);
+}
+
 /* --- what sequences share --- */
 
 enum { WRITTEN = 6 };
@@ -539,6 +573,7 @@ int main(void)
         cmocka_unit_test(test_llama),
         cmocka_unit_test(test_nanochat),
         cmocka_unit_test(test_side_by_side),
+        cmocka_unit_test(test_scores_wait),
         cmocka_unit_test(test_bf16),
         cmocka_unit_test(test_int8),
         cmocka_unit_test(test_rounded),

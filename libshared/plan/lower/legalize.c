@@ -317,6 +317,14 @@ static bool is_passed_through(const ir_fn_t *fn, int i, ir_val_t v)
            same_text(attr_text(p, "pcp.name", NULL), attr_text(r, "pcp.name", NULL));
 }
 
+/* What a result has: the product that rewrite_dot made it from, whose numbers lie as the result's do. */
+static ir_val_t product_behind(const ir_fn_t *fn, ir_val_t v)
+{
+    const ir_op_t *op = ir_def(fn, v);
+    const ir_op_t *behind = op && op->code == OP_reshape ? ir_def(fn, op->in[0]) : NULL;
+    return behind && behind->code == OP_dot_general ? op->in[0] : v;
+}
+
 /* Results that are parameters, constants or given twice become values of their own. */
 static void own_results(ir_fn_t *fn)
 {
@@ -324,7 +332,7 @@ static void own_results(ir_fn_t *fn)
     bool *given = mem_calloc((size_t)fn->n_value + 1, sizeof *given);
     fn->cursor = body;
     for (int i = 0; i < body->n_result; i++) {
-        ir_val_t v = body->result[i];
+        ir_val_t v = body->result[i] = product_behind(fn, body->result[i]);
         const ir_op_t *op = ir_def(fn, v);
         bool twice = given[v];
         given[v] = true;
