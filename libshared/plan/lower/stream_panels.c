@@ -8,7 +8,7 @@ enum {
     HEAD = 64,           /* bytes of a section before scales */
     STEP = 64,           /* terms that are made lines together */
     MOST_TERMS = 256,    /* of a block */
-    GRAIN_COUNT = 16384, /* numbers of A that are worth a thread's while */
+    GRAIN_COUNT = 12288, /* numbers of A that are worth a thread's while */
     WIDE_SUM = 1 << 16,  /* terms at most of a sum of whole numbers */
 };
 
