@@ -1,6 +1,9 @@
-/* The thread pool. A generation counter announces work; workers enter while it is `open` and
- * count themselves in `inside`; the caller closes it when every grain is taken and waits for
- * those inside. Both are first watched by spinning, then by sleeping on a condition variable. */
+/* The thread pool. A counter tells of work: it is odd while there is some. Workers say that they are inside and look whether
+ * it still is; the caller closes it when every grain is taken, and waits for those inside. All are first watched by
+ * spinning, then by sleeping on a condition variable.
+ *
+ * A step of a small model takes no longer than some lines of the cache take from core to core, so that what one thread tells
+ * another lies in one: the work beside the counter, and what a worker takes from beside its being inside. */
 #include "runtime/pool.h"
 
 #include <pthread.h>
@@ -27,28 +30,27 @@ typedef struct {
 
     _Alignas(64) atomic_llong next; /* the first grain of its stretch that nobody has taken */
     int64_t end;                    /* of the stretch */
+    atomic_int inside;              /* it may look at the present work */
 } worker_t;
 
 struct pool {
     int threads, spins;
     worker_t *worker; /* entries 1 .. threads - 1 run; 0 stands for the caller */
 
-    /* the present work: written by the caller while closed and nobody is inside */
-    pool_fn *fn;
-    void *context;
-    int64_t extent, grain, n_grain, shortest;
-    atomic_bool stop;
-
     pool_watch_fn *watch; /* NULL: nobody watches */
     void *watch_user;
     pool_fn *watched; /* the work while `fn` is the function that times it */
     void *watched_context;
 
-    _Alignas(64) atomic_uint generation;
-    atomic_int open;
-    _Alignas(64) atomic_int inside; /* workers that may look at the present work */
+    _Alignas(64) atomic_uint turn; /* odd: there is work */
+    /* the present work: written by the caller while there is none and nobody is inside */
+    pool_fn *fn;
+    void *context;
+    int64_t extent, grain, n_grain, shortest;
+
     _Alignas(64) atomic_int asleep; /* workers on `wake` */
     atomic_int caller_asleep;
+    atomic_bool stop;
     pthread_mutex_t lock;
     pthread_cond_t wake, done;
 };
@@ -110,29 +112,28 @@ static void run_all(pool_t *self, int w)
         run_stretch(self, &self->worker[(w + i) % self->threads], w);
 }
 
-/* Wait until the generation is no longer `seen`; returns the new one. */
+/* Wait until the turn is no longer `seen`; returns the new one. */
 static unsigned wait_for_work(pool_t *self, unsigned seen)
 {
     unsigned now;
     for (int i = 0; i < self->spins; i++) {
-        now = atomic_load_explicit(&self->generation, memory_order_acquire);
+        now = atomic_load_explicit(&self->turn, memory_order_acquire);
         if (now != seen) return now;
         relax();
     }
     pthread_mutex_lock(&self->lock);
     atomic_fetch_add(&self->asleep, 1);
-    while ((now = atomic_load(&self->generation)) == seen)
-        pthread_cond_wait(&self->wake, &self->lock);
+    while ((now = atomic_load(&self->turn)) == seen) pthread_cond_wait(&self->wake, &self->lock);
     atomic_fetch_sub(&self->asleep, 1);
     pthread_mutex_unlock(&self->lock);
     return now;
 }
 
-/* Move the generation on. The sequentially consistent order of (generation, asleep) here and in
- * wait_for_work makes sure that either the worker sees the new generation or we see it asleep. */
-static void announce(pool_t *self)
+/* Move on by so many turns. The sequentially consistent order of (turn, asleep) here and in wait_for_work makes sure that
+ * either the worker sees the new turn or we see it asleep. */
+static void announce(pool_t *self, unsigned turns)
 {
-    atomic_fetch_add(&self->generation, 1);
+    atomic_fetch_add(&self->turn, turns);
     if (atomic_load(&self->asleep) == 0) return;
     pthread_mutex_lock(&self->lock);
     pthread_cond_broadcast(&self->wake);
@@ -157,10 +158,12 @@ static void *worker_main(void *arg)
     for (;;) {
         seen = wait_for_work(pool, seen);
         if (atomic_load(&pool->stop)) return NULL;
-        /* Either we see it closed, or the caller sees us inside (sequential consistency). */
-        atomic_fetch_add(&pool->inside, 1);
-        if (atomic_load(&pool->open)) run_all(pool, self->index);
-        if (atomic_fetch_sub(&pool->inside, 1) == 1 && atomic_load(&pool->caller_asleep)) {
+        if (seen % 2 == 0) continue;
+        /* Either we see that the work is over, or the caller sees us inside (sequential consistency). */
+        atomic_store(&self->inside, 1);
+        if (atomic_load(&pool->turn) % 2) run_all(pool, self->index);
+        atomic_store(&self->inside, 0);
+        if (atomic_load(&pool->caller_asleep)) {
             pthread_mutex_lock(&pool->lock);
             pthread_cond_signal(&pool->done);
             pthread_mutex_unlock(&pool->lock);
@@ -168,15 +171,22 @@ static void *worker_main(void *arg)
     }
 }
 
+static bool is_anyone_inside(const pool_t *self)
+{
+    for (int w = 1; w < self->threads; w++)
+        if (atomic_load(&self->worker[w].inside)) return true;
+    return false;
+}
+
 static void wait_for_end(pool_t *self)
 {
     for (int i = 0; i < self->spins; i++) {
-        if (atomic_load_explicit(&self->inside, memory_order_acquire) == 0) return;
+        if (!is_anyone_inside(self)) return;
         relax();
     }
     pthread_mutex_lock(&self->lock);
     atomic_store(&self->caller_asleep, 1);
-    while (atomic_load(&self->inside) != 0) pthread_cond_wait(&self->done, &self->lock);
+    while (is_anyone_inside(self)) pthread_cond_wait(&self->done, &self->lock);
     atomic_store(&self->caller_asleep, 0);
     pthread_mutex_unlock(&self->lock);
 }
@@ -214,7 +224,7 @@ void pool_destroy(pool_t **self_p)
     pool_t *self = *self_p;
     if (!self) return;
     atomic_store(&self->stop, true);
-    announce(self);
+    announce(self, 2);
     for (int w = 1; w < self->threads; w++) pthread_join(self->worker[w].thread, NULL);
     pthread_mutex_destroy(&self->lock);
     pthread_cond_destroy(&self->wake);
@@ -271,10 +281,9 @@ static void run_parts(pool_t *self, pool_fn *fn, void *context, int64_t extent, 
                               memory_order_relaxed);
         self->worker[w].end = n / t * (w + 1) + n % t * (w + 1) / t;
     }
-    atomic_store(&self->open, 1);
-    announce(self);
+    announce(self, 1);
     run_all(self, 0);
-    atomic_store(&self->open, 0);
+    atomic_fetch_add(&self->turn, 1);
     wait_for_end(self);
 }
 
