@@ -18,12 +18,11 @@
 typedef struct {
     bool used;
     VEC(uint32_t) token;
-    size_t n_read; /* of these: what is kept, also when it has ended */
-    uint64_t turn; /* when it was begun */
-    float *scores; /* [vocab], of the last one when all are read */
-    const float
-        *lent;     /* these, while they are still where they were computed; NULL: scores has them */
-    float *hidden; /* [width], as they are; wanted or not */
+    size_t n_read;     /* of these: what is kept, also when it has ended */
+    uint64_t turn;     /* when it was begun */
+    float *scores;     /* [vocab], of the last one when all are read */
+    const float *lent; /* these while they are where they were computed; NULL: scores has them */
+    float *hidden;     /* [width], as they are; wanted or not */
     bool wants_hidden;
 } sequence_t;
 
@@ -446,7 +445,7 @@ static int read_next(infer_t *self, err_t *err)
         sequence_t *s = &self->sequence[i];
         if (!s->used || s->n_read + 1 != s->token.n) continue;
         s->n_read++;
-        s->lent = steps_look(self->steps, i);
+        s->lent = steps_peek(self->steps, i);
         if (!s->lent && steps_scores(self->steps, i, s->scores, err) < 0) return -1;
         if (check_scores(self, s->lent ? s->lent : s->scores, err) < 0 ||
             take_hidden(self, s, i, err) < 0)

@@ -332,10 +332,10 @@ int steps_scores(steps_t *self, int slot, float *scores, err_t *err)
                           err);
 }
 
-const float *steps_look(steps_t *self, int slot)
+const float *steps_peek(steps_t *self, int slot)
 {
     const size_t n_bytes = (size_t)self->vocab * sizeof(float);
-    return exec_look(self->exec, self->ran->logits, (uint64_t)slot * n_bytes, n_bytes);
+    return exec_peek(self->exec, self->ran->logits, (uint64_t)slot * n_bytes, n_bytes);
 }
 
 const float *steps_hidden(steps_t *self, err_t *err)

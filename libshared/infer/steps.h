@@ -43,7 +43,7 @@ int steps_next(steps_t *self, int n, const uint32_t *tokens, const int64_t *at, 
 /* Scores[vocab] of a slot below the n of the last steps_next. */
 int steps_scores(steps_t *self, int slot, float *scores, err_t *err);
 /* The same where they are, until the next call of any of these. NULL: they cannot be reached. */
-const float *steps_look(steps_t *self, int slot);
+const float *steps_peek(steps_t *self, int slot);
 
 /* What the scores of the last call were computed from, of each of its rows (steps_read: one): [.., width],
  * borrowed until the next call. NULL: err. */

@@ -157,7 +157,7 @@ static int cpu_download(device_t *self, uint64_t offset, void *bytes, size_t n_b
     return 0;
 }
 
-static const void *cpu_look(const device_t *self, uint64_t offset)
+static const void *cpu_peek(const device_t *self, uint64_t offset)
 {
     return self->arena + offset;
 }
@@ -371,7 +371,7 @@ const device_ops_t device_cpu = {
     .upload = cpu_upload,
     .download = cpu_download,
     .zero = cpu_zero,
-    .look = cpu_look,
+    .peek = cpu_peek,
     .kernel = cpu_kernel,
     .gemm = cpu_gemm,
     .copy = cpu_copy,

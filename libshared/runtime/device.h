@@ -73,7 +73,7 @@ typedef struct {
     int (*download)(device_t *self, uint64_t offset, void *bytes, size_t n_bytes, err_t *err);
     int (*zero)(device_t *self, uint64_t offset, size_t n_bytes, err_t *err);
     /* What lies at the offset, until something is written or runs. NULL: this process cannot reach it. */
-    const void *(*look)(const device_t *self, uint64_t offset);
+    const void *(*peek)(const device_t *self, uint64_t offset);
 
     int (*kernel)(device_t *self, const plan_kernel_step_t *step, err_t *err);
     int (*gemm)(device_t *self, const plan_gemm_step_t *step, err_t *err);

@@ -176,10 +176,10 @@ int exec_read_part(exec_t *self, int tensor, uint64_t at, void *bytes, size_t n_
     return t ? self->ops->download(self->device, t->offset + at, bytes, n_bytes, err) : -1;
 }
 
-const void *exec_look(exec_t *self, int tensor, uint64_t at, size_t n_bytes)
+const void *exec_peek(exec_t *self, int tensor, uint64_t at, size_t n_bytes)
 {
     const plan_tensor_t *t = part_of(self, tensor, at, n_bytes, NULL);
-    return t && self->ops->look ? self->ops->look(self->device, t->offset + at) : NULL;
+    return t && self->ops->peek ? self->ops->peek(self->device, t->offset + at) : NULL;
 }
 
 int exec_zero(exec_t *self, plan_role_t role, err_t *err)

@@ -30,7 +30,7 @@ int exec_write_part(exec_t *self, int tensor, uint64_t at, const void *bytes, si
                     err_t *err);
 int exec_read_part(exec_t *self, int tensor, uint64_t at, void *bytes, size_t n_bytes, err_t *err);
 /* The same bytes where they are, until something is written or runs. NULL: they cannot be reached, or there are not so many. */
-const void *exec_look(exec_t *self, int tensor, uint64_t at, size_t n_bytes);
+const void *exec_peek(exec_t *self, int tensor, uint64_t at, size_t n_bytes);
 int exec_zero(exec_t *self, plan_role_t role, err_t *err); /* every tensor of that role */
 
 /* The seed of the rng ops (ops/draw_rule.h), 0 at first: exec_run runs with it as it is.

@@ -402,8 +402,7 @@ PCP_FN void pcp_panels_end(const pcp_panels_t *x, int64_t i0, int64_t j, int64_t
         }
 }
 
-/* A block of terms from p0 on of a section, by panels from b on, of which it asks for a share of `every`; n: of its lines
- * those that are rows of C. */
+/* A block of terms from p0 on of a section, which asks for one of `every` parts of what is read next. */
 PCP_FN void pcp_panels_section(const pcp_panels_t *x, pcp_panels_at_t *from, int64_t p0,
                                const int kind, const int rows, const int panels, const int side,
                                char *section, pcp_panels_to_t to)
