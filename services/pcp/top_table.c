@@ -177,10 +177,12 @@ static void worker_titles(top_table_t *self, const report_t *workers)
 {
     char title[64];
     bool wide = self->canvas->columns >= WIDE;
-    size_t n_busy = 0;
-    for (size_t i = 0; i < workers->n_row; i++)
+    size_t n_busy = 0, n_here = 0;
+    for (size_t i = 0; i < workers->n_row; i++) {
+        n_here += presence(workers, i) == 0;
         n_busy += strcmp(text_of(workers, i, "state"), "busy") == 0;
-    snprintf(title, sizeof title, "WORKER %zu/%zu busy", n_busy, workers->n_row);
+    }
+    snprintf(title, sizeof title, "WORKER %zu/%zu busy", n_busy, n_here);
     begin(self, -1);
     cell(self, wide ? W_WORKER + 8 : W_WORKER, TOP_STRONG, title);
     cell(self, W_STATE, TOP_STRONG, "STATE");
