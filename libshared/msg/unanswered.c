@@ -38,8 +38,9 @@ static void on_reached(void *user, const char *endpoint, const char *fault)
     if (!fault)
         snprintf(text, sizeof text, "%s at %s: %s", self->stand_by ? "no leader" : "no shepherd",
                  endpoint,
-                 self->stand_by ? "stand-bys answer, and none of them leads"
-                                : "connections are taken there, but HELLO is not answered");
+                 self->stand_by
+                     ? "stand-bys answer, none of them leads; a leader may refuse this key"
+                     : "connections are taken there, but HELLO is not answered");
     tell(self, fault ? fault : text);
 }
 
