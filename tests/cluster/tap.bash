@@ -1,6 +1,6 @@
 # shellcheck shell=bash
 # tap.bash: TAP output and process helpers for the cluster tests. Source it; call `tap_done` at the end.
-#   check NAME COMMAND...   ok when the command succeeds
+#   check NAME COMMAND...   ok when the command succeeds; says what took ten seconds and more
 #   skip NAME REASON        a test that cannot run here
 #   at_exit COMMANDS        when the test ends
 #   eventually SECONDS COMMAND...   repeat until it succeeds or time is up
@@ -25,11 +25,12 @@ at_exit() {
 at_exit "rm -rf '$work'"
 
 check() {
-    local name=$1
+    local name=$1 began=$SECONDS
     shift
     tap_n=$((tap_n + 1))
     if "$@" >"$work/check.out" 2>&1; then
         echo "ok $tap_n - $name"
+        [ $((SECONDS - began)) -lt 10 ] || echo "# took $((SECONDS - began)) s"
     else
         echo "not ok $tap_n - $name"
         tail -n 30 "$work/check.out" | sed 's/^/# /'
