@@ -118,25 +118,38 @@ static void write_config(const writer_t *w, int rows, int cols)
 
 /* Are the operands of the next block asked for while this one is multiplied? Copies read rows that lie far apart, which
  * the processor does not see coming, and wait for each. */
-static bool asks_for_blocks(const writer_t *w)
+static bool asks_for_a(const writer_t *w)
 {
     return w->tiles->caps.ahead && w->pack_tiles;
+}
+
+static bool asks_for_b(const writer_t *w)
+{
+    const tiles_t *t = w->tiles;
+    const plan_gemm_step_t *s = w->step;
+    bool rows = t->pack_b && !s->trans_b && !s->bf16 && !t->split;
+    return t->caps.ahead && rows && w->terms > t->sum_block;
 }
 
 /* What comes after this block of A: more rows of the same terms, or the next terms of A and of B; `soon` of them. */
 static void write_soon(const writer_t *w)
 {
     const tiles_t *t = w->tiles;
-    if (!asks_for_blocks(w)) return;
+    if (!asks_for_a(w) && !asks_for_b(w)) return;
     str_addf(w->out,
              "            const int below = ie < i1;\n"
-             "            const int64_t then = below ? s : s + %" PRId64 ", left = %" PRId64
+             "            const int64_t then = below ? s : s + %" PRId64 ", left = %s%" PRId64
              " - then, soon = left < %" PRId64 " ? left : %" PRId64 ";\n",
-             t->sum_block, w->terms, t->sum_block, t->sum_block);
-    str_addf(w->out,
-             "            const float *const a_soon = a + then * %" PRId64 " + (below ? ie : i0);\n"
-             "            const float *const b_soon = b + then * %" PRId64 " + j0;\n",
-             w->a_sum, w->b_sum);
+             t->sum_block, asks_for_a(w) ? "" : "below ? 0 : ", w->terms, t->sum_block,
+             t->sum_block);
+    if (asks_for_a(w))
+        str_addf(w->out,
+                 "            const float *const a_soon = a + then * %" PRId64
+                 " + (below ? ie : i0);\n",
+                 w->a_sum);
+    if (asks_for_b(w))
+        str_addf(w->out, "            const float *const b_soon = b + then * %" PRId64 " + j0;\n",
+                 w->b_sum);
     str_addf(w->out,
              "            const int64_t tiles = (j1 - j0 + %d) / %d * ((ie - ib) / %d);\n"
              "            int64_t tile = 0;\n",
@@ -150,13 +163,13 @@ static void write_ask(const writer_t *w)
         "                        for (int64_t x = 0; x < %s; x += 16)\n"
         "                            __builtin_prefetch(%c_soon + r * %" PRId64 " + x, 0, 2);\n";
     char width[32];
-    if (!asks_for_blocks(w)) return;
+    if (!asks_for_a(w) && !asks_for_b(w)) return;
     snprintf(width, sizeof width, "%" PRId64, w->row_block);
     str_add(w->out,
             "                    for (int64_t r = tile * soon / tiles, last = ++tile * soon / "
             "tiles; r < last; r++) {\n");
-    str_addf(w->out, line, width, 'a', w->a_sum);
-    if (!w->step->trans_b) str_addf(w->out, line, "(below ? 0 : j1 - j0)", 'b', w->b_sum);
+    if (asks_for_a(w)) str_addf(w->out, line, width, 'a', w->a_sum);
+    if (asks_for_b(w)) str_addf(w->out, line, "(below ? 0 : j1 - j0)", 'b', w->b_sum);
     str_add(w->out, "                    }\n");
 }
 
