@@ -105,8 +105,18 @@ static const char *name_of(char (*room)[NAME_BYTES], const char *place, const ch
     return *room;
 }
 
+/* Where a file is that run.json names: in its directory, as where a cluster keeps a run, else as the path says.
+ * Caller frees. */
+static char *place_of(const char *dir, const char *path)
+{
+    char *within = path[0] == '/' ? NULL : mem_printf("%s/%s", dir, path);
+    if (within && file_exists(within)) return within;
+    free(within);
+    return mem_strdup(path);
+}
+
 /* Take the files that run.json names, and put plain names in their place. */
-static int take_files(parts_t *self, json_t *json, err_t *err)
+static int take_files(parts_t *self, const char *dir, json_t *json, err_t *err)
 {
     self->n = 1;
     for (size_t i = 0; i < N_FILES - 1; i++) {
@@ -116,7 +126,10 @@ static int take_files(parts_t *self, json_t *json, err_t *err)
             continue;
         }
         const char *name = name_of(&self->names[i], places[i].name, path);
-        if (add_file(self, name, path, err) < 0) return -1;
+        char *place = place_of(dir, path);
+        int rc = add_file(self, name, place, err);
+        free(place);
+        if (rc < 0) return -1;
         json_object_set_new(json, places[i].key, json_string(name));
     }
     for (size_t i = 0; i < sizeof dropped / sizeof *dropped; i++) json_object_del(json, dropped[i]);
@@ -160,7 +173,7 @@ static int read_parts(parts_t *self, const char *dir, progress_t *progress, err_
         rc = err_set(err, ERR_PARSE, "%s:%d:%d: %s", path, fault.line, fault.column, fault.text);
     else if (!json_is_object(json))
         rc = err_set(err, ERR_PARSE, "%s: no object", path);
-    if (rc == 0) rc = take_files(self, json, err);
+    if (rc == 0) rc = take_files(self, dir, json, err);
     json_decref(json);
     free(path);
     if (rc == 0) hash_parts(self, progress);

@@ -103,6 +103,7 @@ check "the second, too" same_bits two
 check "submitting again under its key gives the run that there is" \
     test "$(submit "${one[@]}" --key first 2>/dev/null)" = one
 check "without a key the files are the key" test "$(submit "${two[@]}" 2>/dev/null)" = two
+check "so is what the cluster keeps of a run" test "$(run submit "$runs/two" 2>/dev/null)" = two
 check "another run under a used key is refused" refuses "was used for run one" submit "${two[@]}" --key first
 check "another run under a used name is refused" refuses "already, under another key" \
     submit "${two[@]}" --key other --name one
