@@ -7,6 +7,7 @@ cd "$(dirname "$0")/../.." || exit 1
 . tests/cluster/vulkan.bash
 
 shared=${PCP_SHARED:-../shared}
+
 # An arena that takes several buffers, and rows that no group of threads has memory for.
 "$bin/pcp" model gpt2 --layers 1 --heads 2 --width 128 --block 16 --vocab 75011 --batch 2 >"$work/large.mlir"
 large() {
