@@ -61,6 +61,7 @@ static const char usage[] =
     "       pcp run list|get|watch|logs|pause|resume|cancel|delete [RUN] [FLAGS]\n\n"
     "submit   hands a run to the cluster and prints its id: an experiment with the flags of pcp\n"
     "         train (pcp train --help), or a directory of pcp train --prepare-only\n"
+    "         or of a run that the cluster keeps\n"
     "list     the newest runs first\n"
     "get      one run: state, what it waits for, round, loss\n"
     "watch    its rounds as they end, until it is over; --links: with what its workers waited for\n"

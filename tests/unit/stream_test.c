@@ -31,9 +31,10 @@ enum {
     N_M = 5,
     N_SHAPE = 5,
     MOST = N_M * N_SHAPE * 6,
-    MOST_COUNT = STREAM_ROWS * 704,
     MOST_COLS = 130,
-    MOST_WEIGHTS = 21 * 704
+    MOST_TERMS = 704,
+    MOST_COUNT = STREAM_ROWS * MOST_TERMS,
+    MOST_WEIGHTS = 21 * MOST_TERMS
 };
 static case_t cases[MOST];
 static int n_case;
@@ -90,7 +91,6 @@ static int count_streams(const plan_t *plan)
 }
 
 /* Numbers of all cases, drawn once: drawing one takes far longer than what is done with it. */
-enum { MOST_TERMS = 704 };
 static float rows_of_x[STREAM_ROWS][MOST_TERMS], drawn[MOST_TERMS][MOST_COLS];
 static int8_t drawn_whole[MOST_TERMS][MOST_COLS];
 

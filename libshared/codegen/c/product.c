@@ -123,12 +123,13 @@ static bool asks_for_a(const writer_t *w)
     return w->tiles->caps.ahead && w->pack_tiles;
 }
 
+/* Rows of B are, for the next terms, if there are any. */
 static bool asks_for_b(const writer_t *w)
 {
     const tiles_t *t = w->tiles;
     const plan_gemm_step_t *s = w->step;
-    bool rows = t->pack_b && !s->trans_b && !s->bf16 && !t->split;
-    return t->caps.ahead && rows && w->terms > t->sum_block;
+    bool copies_rows = t->pack_b && !s->trans_b && !s->bf16 && !t->split;
+    return t->caps.ahead && copies_rows && w->terms > t->sum_block;
 }
 
 /* What comes after this block of A: more rows of the same terms, or the next terms of A and of B; `soon` of them. */
